@@ -1,7 +1,7 @@
 /* What a plan counts on of a path whose available bandwidth was measured, and how wide its interval has become since.
  *
- * A path's value that was told (plan_path_told) holds as it is, however old. It was measured where it has an interval
- * (no high end: "at least"). Then, with s the standard deviation on a side (half of 95 %: 1.96 s) and t its age,
+ * A path's value that was told (plan_path_told) holds as it is, however old. It was measured where it has an interval.
+ * One without a high end ("at least") is no limit to a plan (plan_path_limits), and ages for classes alone. Then, with s the standard deviation on a side (half of 95 %: 1.96 s) and t its age,
  *     s(t)^2 = s^2 + min(drift^2 * t, most^2)
  * and the plan counts on the AGE_QUANTILE of what may be there: avail - 1.2816 s(t), a tenth of avail at least. Where a
  * path's own history says how fast it changes (history/model.h), that stands in its interval already (avb_widened);

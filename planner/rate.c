@@ -30,7 +30,7 @@ static uint64_t downlink_share_bps(const struct plan_request *request, const str
     return plan_parent(tree, node) < 0 ? UINT64_MAX : request->nodes[node].down_bps;
 }
 
-/* What a plan counts on of a path; all that a link could carry where nothing is known of it. */
+/* What a plan counts on of a path; all that its ends could carry where nothing is known of it, or no upper end. */
 static uint64_t path_bps(const struct plan_request *request, uint16_t from, uint16_t to)
 {
     const struct plan_path *path = &request->paths[from][to];

@@ -119,12 +119,6 @@ bool part_remove(const struct place *place, int fd)
     return !part_is(place, fd) || unlinkat(place->directory_fd, place->part, 0) == 0 || errno == ENOENT;
 }
 
-/* The filesystem has no such call, or not with these flags. */
-static bool is_unsupported(void)
-{
-    return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
-}
-
 static int look_and_rename(struct place *place)
 {
     struct stat there;
@@ -143,11 +137,11 @@ static int rename_noreplace(struct place *place)
     int fd = place->directory_fd;
     if (renameat2(fd, place->part, fd, place->name, RENAME_NOREPLACE) == 0)
         return 0;
-    if (!is_unsupported())
+    if (!place_is_unsupported())
         return -1;
     if (linkat(fd, place->part, fd, place->name, 0) == 0)
         return unlinkat(fd, place->part, 0);
-    return errno == EPERM || is_unsupported() ? look_and_rename(place) : -1;
+    return errno == EPERM || place_is_unsupported() ? look_and_rename(place) : -1;
 }
 
 /* The mark goes last: what is not renamed remains a part, whatever happens. */

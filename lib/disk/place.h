@@ -63,7 +63,12 @@ static inline bool place_is_full(void)
 {
     return errno == ENOSPC || errno == EDQUOT;
 }
-/* One text for that, wherever it is found out: "no space left for PATHsuffix: 12 MB needed, 3 MB free", or inodes, or the
+/* errno says that the filesystem has no such call, or not with these flags; of a hard link also EPERM. */
+static inline bool place_is_unsupported(void)
+{
+    return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
+}
+/* One text for no room, wherever it is found out: "no space left for PATHsuffix: 12 MB needed, 3 MB free", or inodes, or the
  * quota (errno is EDQUOT). `fd`: anything on that filesystem. Always false. */
 bool place_full(char text[DISK_TEXT_BYTES], const char *shown, const char *suffix, int fd,
                 struct place_need need);

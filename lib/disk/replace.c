@@ -18,18 +18,12 @@ bool replace_allowed(const struct place *place, int fd, char text[DISK_TEXT_BYTE
            place_say(text, "%s: another filesystem is mounted in it, so it is not replaced", place->shown);
 }
 
-/* The filesystem (NFS, say) knows renameat2's flags not at all. */
-static bool flags_unknown(void)
-{
-    return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
-}
-
-/* Without the flag: a directory takes the place of nothing, or of an empty directory; else ENOTEMPTY. */
+/* NFS, say, does not know the flag. Without it a directory takes the place of nothing, or of an empty directory; else ENOTEMPTY. */
 static bool rename_new(const struct place *place)
 {
     int fd = place->directory_fd;
     return renameat2(fd, place->part, fd, place->name, RENAME_NOREPLACE) == 0 ||
-           (flags_unknown() && renameat(fd, place->part, fd, place->name) == 0);
+           (place_is_unsupported() && renameat(fd, place->part, fd, place->name) == 0);
 }
 
 /* Unlocked as well: whoever replaces it in turn wants to mark it. */
@@ -67,7 +61,7 @@ static bool remove_old(struct place *place, int old_fd)
 static bool step_aside(const struct place *place, const char *old, char text[DISK_TEXT_BYTES])
 {
     int fd = place->directory_fd;
-    if (!flags_unknown() || renameat(fd, place->name, fd, old) != 0)
+    if (!place_is_unsupported() || renameat(fd, place->name, fd, old) != 0)
         return place_fail(text, "rename to", place->shown, "");
     if (rename_new(place))
         return true;

@@ -359,8 +359,7 @@ static bool link_or_copy(struct unpack *unpack, int from_fd, const struct pack_e
 {
     if (linkat(from_fd, file->name, to_fd, name, 0) == 0)
         return true;
-    bool unsupported = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
-    return unsupported && copy_file(unpack, from_fd, file, to_fd, name);
+    return (errno == EPERM || place_is_unsupported()) && copy_file(unpack, from_fd, file, to_fd, name);
 }
 
 static bool make_hardlink(struct unpack *unpack, struct tree_chain *chain, const struct pack_entry *entry)

@@ -245,7 +245,7 @@ bool plan_edge_allowed(const struct plan_request *request, const struct plan_pin
 bool plan_path_told(const struct plan_path *path);
 /* It is known, and a plan by `avb_of` (enum plan_avb_source) counts on it. */
 bool plan_path_counts(uint8_t avb_of, const struct plan_path *path);
-/* It was measured to carry that much at least: no more than was asked for is known to pass, so it is as good as its ends. */
+/* Measured as "at least": the trains found no limit, so the rates of its ends are the limit. */
 bool plan_path_at_least(const struct plan_path *path);
 /* It counts, and what is known of it is a limit. */
 bool plan_path_limits(uint8_t avb_of, const struct plan_path *path);

@@ -23,6 +23,9 @@ expect 1 "goodput needs dpdk-testpmd (Debian's package dpdk-dev)" \
 expect 1 "usage: install-dependencies [bench|debian]" scripts/install-dependencies everything
 expect 1 "usage: compile-check [all]" scripts/compile-check some
 expect 1 "usage: compile-check [all]" scripts/compile-check all some
+expect 1 "usage: test-debian 12|13 [gcc|clang]" scripts/test-debian
+expect 1 "usage: test-debian 12|13 [gcc|clang]" scripts/test-debian 11
+expect 1 "usage: test-debian 12|13 [gcc|clang]" scripts/test-debian 13 tcc
 expect 1 "usage: test [sanitizers]; longer runs are scripts/test-long" scripts/test some
 expect 1 "usage: test [sanitizers]; longer runs are scripts/test-long" scripts/test sanitizers some
 expect 1 "usage: test-long [flakes N [SUITE…]]" scripts/test-long flakes

@@ -138,7 +138,8 @@ struct job *job_feeding(struct node *node, uint32_t id,
 /* An operator's word is the job's name, or its id in decimal digits. */
 bool job_name_fits(const char *word, const char *name, uint32_t id);
 /* A job whose resources are gone stays for `show jobs` until its slot is needed: the one that ended first
- * goes first; of a source that has half of all places, among its own, so that nobody else's is pushed out. It is given the phase `first`. NULL: all slots are in use. */
+ * goes first; of a source that has half of all places, among its own, so that nobody else's is pushed out. It is given the
+ * phase `first`. NULL: all slots are in use. */
 struct job *job_allocate(struct node *node, uint32_t id, uint16_t source, enum job_phase first,
                          uint64_t now_ns);
 void job_free(struct node *node, struct job *job);

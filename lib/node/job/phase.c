@@ -10,7 +10,8 @@
  *                 stall_timeout, or restarts, has failed; the others go on
  * A site:
  *   OPENING       the disk has answered; its parent restarted
- *   READY         START; twice distribute_timeout; its parent restarted
+ *   READY         START; twice distribute_timeout, and plan_timeout of a listed source, see check_start;
+ *                 its parent restarted
  *   RUNNING       its copy is whole, or can't be had
  *   FINISHING     the disk has answered; finish_timeout. Whatever ends the job meanwhile waits for that
  *   SERVING       CLOSE_JOB

@@ -74,12 +74,11 @@ static bool lists(const struct node_directory *directory, const char *source)
 
 bool rights_listed(const struct node *node, uint16_t peer)
 {
-    for (uint16_t index = 0; index < node->config.directory_count; index++)
-        if (lists(&node->config.directories[index], node->config.peers[peer].name))
-            return true;
     const struct node_config *config = &node->config;
-    return config->relay_for_some &&
-           is_among(config->relay_for, config->relay_for_count, config->peers[peer].name);
+    for (uint16_t index = 0; index < config->directory_count; index++)
+        if (lists(&config->directories[index], config->peers[peer].name))
+            return true;
+    return config->relay_for_some && rights_may_relay(node, peer);
 }
 
 bool rights_may_measure(const struct node *node, uint16_t peer)

@@ -140,13 +140,15 @@ static bool must_tell_life(const struct node *node, const struct job *job, uint6
  * may also keep a planner waiting, and plan as often as it likes. A source that still distributes plans without this site. */
 static void check_start(struct node *node, struct job *job, uint64_t now_ns)
 {
+    if (job->phase != PHASE_READY)
+        return;
     bool listed = rights_listed(node, job->source_peer);
     uint64_t timeout_ns =
         2 * node->config.distribute_timeout_ns + (listed ? node->config.plan_timeout_ns : 0);
     bool late = core_lived_ns(node) >= later_ns(job->phase_ns, timeout_ns);
     bool replanned = !listed && now_ns >= later_ns(job->created_ns, UNLISTED_PLANS * timeout_ns);
     char text[CONTROL_TEXT_BYTES];
-    if (job->phase != PHASE_READY || (!late && !replanned))
+    if (!late && !replanned)
         return;
     snprintf(text, sizeof(text), "the source %s has not started the job within %u s",
              peer_name(node, job->source_peer),

@@ -20,13 +20,14 @@ void site_tell_parting(struct node *node, struct job *job);
 void site_tell_again(struct node *node, struct job *job);
 
 /* ---- site_part.c: the part of a plan, up to the confirmation ---- */
+struct offer_budget {
+    uint32_t used;      /* parts told lately, of UNLISTED_PARTS (unlisted.h) … */
+    uint64_t filled_ns; /* … as of then */
+};
+
 /* A part and its trees, while a source tells them. Each peer has one place for that: a source tells one after
  * the other, and all of them come or none, since its session ends before a message is lost. Nothing of the
  * job exists here before the last tree. */
-struct offer_budget {
-    uint32_t used; /* parts told lately; see unlisted.h */
-    uint64_t filled_ns;
-};
 struct offer {
     bool open;
     bool refused; /* its trees are not looked at */

@@ -80,7 +80,9 @@ struct source {
     struct plan_request request;
     struct plan plan;
     struct source_survey survey;
-    bool doubts_avoided, doubts_taken;     /* paths of which nothing as large as data is known to pass */
+    /* Of paths by which nothing as large as data is known to pass: the newest request leaves some out; the next one is to have
+     * all of them, since the planner found no way without. */
+    bool doubts_avoided, doubts_taken;
     uint8_t trees_most;                    /* sites have memory for no more; 0: none has said so */
     uint16_t request_site[PLAN_NODES_MAX]; /* node of the request → 0: the source, i + 1: site i */
     uint64_t shared_ns;        /* lived: when other jobs last had a share of its edges; 0: never … */

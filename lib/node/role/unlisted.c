@@ -77,10 +77,10 @@ bool unlisted_fits(const struct node *node, uint16_t peer, const struct job *rep
 {
     uint64_t jobs_max = share_of(node, NODE_JOBS_MAX, 2),
              blocks_max = share_of(node, node->config.blocks_max, 1);
-    struct held held = held_beside(node, peer, replaced);
-    uint64_t blocks = blocks_of(node, part), free_blocks = blocks_max - MIN(held.blocks, blocks_max);
     if (!has_bounds(node, peer))
         return true;
+    struct held held = held_beside(node, peer, replaced);
+    uint64_t blocks = blocks_of(node, part), free_blocks = blocks_max - MIN(held.blocks, blocks_max);
     if (held.jobs >= jobs_max)
         return err_set(err, "%s relays %" PRIu64 " jobs at once for sources that no directory lists",
                        node->config.name, jobs_max);
@@ -94,9 +94,9 @@ bool unlisted_fits(const struct node *node, uint16_t peer, const struct job *rep
 uint32_t unlisted_trees(const struct node *node, uint16_t peer, const struct job *replaced, uint32_t most)
 {
     uint32_t slots_max = (uint32_t)share_of(node, node->store.slot_count, 1);
-    struct held held = held_beside(node, peer, replaced);
     if (!has_bounds(node, peer))
         return most;
+    struct held held = held_beside(node, peer, replaced);
     uint32_t left = slots_max - MIN(held.slots, slots_max);
     left = MIN(most, left);
     return MAX(left, 1u);

@@ -19,7 +19,7 @@ _Static_assert(TRAIN_PACKETS_MAX <= WIRE_TRAIN_PACKETS_MAX, "a train's index fit
 #define TRAIN_OUT_MAX     16
 #define TRAIN_OUT_PACKETS 16384u              /* of all that are under way; a power of two */
 #define TRAIN_LEAD_NS     (2 * TX_HORIZON_NS) /* between now and a train's first departure, at least */
-/* A packet that leaves later than that, or than so long a part of the train, is none of it. */
+/* A packet that leaves later than the larger one of these, so many ns and such a part of the train, is none of it. */
 #define TRAIN_LATE_NS      5000ULL
 #define TRAIN_LATE_PART    8
 #define TRAIN_LASTS_NS_MAX NS_PER_S
