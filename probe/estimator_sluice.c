@@ -357,8 +357,9 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
     if (record->sent > 0)
         sluice->round_ns = elapsed_ns(now_ns, record->start_ns);
     uint32_t packets = train_packets(&record->shape);
-    if ((record->marks & TRAIN_CUT) != 0 && record->sent < packets)
-        budget_return(&sluice->budget, (uint64_t)(packets - record->sent) * record->shape.wire_bytes,
+    uint32_t left = record->sent * MAX(record->turns, (uint16_t)1);
+    if ((record->marks & TRAIN_CUT) != 0 && left < packets)
+        budget_return(&sluice->budget, (uint64_t)(packets - left) * record->shape.wire_bytes,
                       record->start_ns);
     struct reading_path before = sluice->path;
     enum reading_verdict verdict = reading_take(&sluice->reading, &sluice->points, &sluice->path, record);

@@ -18,7 +18,7 @@ static bool spacing(const struct probe_points *points, uint32_t i, double *ns)
 {
     const struct probe_point *from = &points->point[i], *until = from + 1;
     *ns = (double)(until->received_ns - from->received_ns);
-    return until->index == from->index + 1 && until->rank == from->rank + 1;
+    return until->index == from->index + points->turns && until->rank == from->rank + points->turns;
 }
 
 /* Mean of the spacings within [low, high]; returns how many there are. */
@@ -56,7 +56,7 @@ void fingerprint_spacing(struct fingerprint *print, const struct probe_points *p
         count = mean_within(points, mean - half, mean + half, &mean, &runs);
     if (count < SPACINGS_LEAST || mean <= 0 || noise > NOISE_SHARE_MAX * mean)
         return;
-    print->capacity = points->packet_bits / mean;
+    print->capacity = points->turns * points->packet_bits / mean;
     print->error = print->capacity * (noise + ROUNDING_NS / 2) * sqrt(runs) / (count * mean);
     print->count = count;
 }

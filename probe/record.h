@@ -3,7 +3,10 @@
  * Clocks: sent_ns is the sender's, received_ns the receiver's; neither their offset nor their drift is
  * known here. Samples stand in order of sending (index rises); what was lost has none. A record says by its
  * marks what spoils it: a train whose departures were not those of its schedule, or whose end stood still,
- * is no measurement of the path. */
+ * is no measurement of the path.
+ *
+ * Of a joint train, whose packets go to several receivers in turn, a record is one receiver's part: its packets alone,
+ * by their indexes in the whole train. What all of the packets crossed, it tells like any other train. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,7 +44,9 @@ struct train_record {
     uint32_t marks;
     struct train_shape shape;
     uint64_t start_ns; /* of the schedule, sender's clock */
-    uint32_t sent;     /* packets that left */
+    uint16_t turns;    /* receivers that its packets went to in turn; 0 and 1: this one alone */
+    bool beside;       /* others' trains came beside it, which it bears as far as nothing held it up */
+    uint32_t sent;     /* packets that left, to this receiver */
     uint32_t count;    /* of samples: packets that came */
     struct train_floor sender, receiver;
     struct train_sample samples[TRAIN_PACKETS_MAX];

@@ -310,7 +310,7 @@ enum train_answer { TRAIN_ANSWERS(WORD_CONSTANT) };
     FIELD(u32, noise_ns)  /* of one stamp */                                                                 \
     FIELD(u32, granularity_ns)                                                                               \
     FIELD(u32, gap_ns)  /* longest time for which the receiver was not called while the train came */        \
-    FIELD(u32, wait_ms) /* not taken: one is likely to be after so long */                                   \
+    FIELD(u32, wait_ms) /* not taken: one is likely to be after so long; taken: CONTROL_TRAIN_… */         \
     FIELD(u16, total)   /* packets that came, over all messages of this report */                            \
     FIELD(u16, first)   /* of them the place of the first one in this message */                             \
     FIELD(u16, count)   /* in this message */                                                                \
@@ -318,6 +318,8 @@ enum train_answer { TRAIN_ANSWERS(WORD_CONSTANT) };
     FIELD(u64, came_ns) /* and when that came, receiver's clock */                                           \
     FIELD(u16, bytes)   /* of the others' arrivals, which follow */
 WIRE_DECLARE(train_report, CONTROL_TRAIN_REPORT_FIELDS)
+/* Of a train that was taken: others' trains came beside it, and may have held it up. 0: none did. */
+#define CONTROL_TRAIN_BESIDE      1u
 #define CONTROL_ARRIVAL_BYTES_MAX (WIRE_MESSAGE_BODY_MAX - WIRE_FIXED_BYTES(CONTROL_TRAIN_REPORT_FIELDS))
 struct control_train_report {
     struct wire_train_report fixed;

@@ -6,6 +6,9 @@
 #include "wire/header.h"
 
 #define WIRE_TRAIN_BACKGROUND 1u /* nobody waits for it: who has jobs takes little of such */
+#define WIRE_TRAIN_TURNS_SHIFT                                                                               \
+    8 /* of a joint train the upper byte says that each so-many-th packet goes to this peer */
+#define WIRE_TRAIN_TURNS_MAX 16u
 
 #define WIRE_TRAIN_FIELDS(FIELD)                                                                             \
     FIELD(u32, train)   /* the sender's number of it */                                                      \

@@ -299,10 +299,10 @@ static void train__what_waited_is_one_batch(void **state)
             .length = 1472, .rx_ns = now_ns + rows[row].taken_ns, .waited = rows[row].waited};
         train_in_on_packet(node, &node->peers[0], &train, &packet, now_ns + rows[row].taken_ns);
     }
-    assert_int_equal(node->train_in->arrived, count);
-    assert_int_equal(node->train_in->batch, 5);
+    assert_int_equal(node->train_in->slots[0].arrived, count);
+    assert_int_equal(node->train_in->slots[0].batch, 5);
     for (unsigned row = 0; row < count; row++)
-        assert_int_equal(node->train_in->arrivals[row].came_ns - now_ns, rows[row].came_ns);
+        assert_int_equal(node->train_in->slots[0].arrivals[row].came_ns - now_ns, rows[row].came_ns);
     world_end(&world);
 }
 
@@ -401,7 +401,7 @@ static void train__that_never_ends(void **state)
         train_in_on_packet(node, &node->peers[0], &train, &packet, world.now_ns);
         run(990 * NS_PER_MS);
     }
-    assert_int_equal(node->train_in->peer, PEER_NONE);
+    assert_int_equal(node->train_in->count, 0);
     ask(1, "n2");
     run(NS_PER_S);
     assert_int_equal(script.records, 1);

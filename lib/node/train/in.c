@@ -29,42 +29,59 @@ uint64_t train_in_budget(const struct node_config *config)
 void train_in_init(struct node *node, uint64_t now_ns)
 {
     struct train_in *in = node->train_in;
-    in->peer = PEER_NONE;
+    for (unsigned place = 0; place < TRAIN_IN_MAX; place++)
+        in->slots[place].peer = PEER_NONE;
     train_budget_init(&in->budget, train_in_budget(&node->config), now_ns);
+}
+
+/* Of that peer; NULL: it has none. PEER_NONE: one that is free. */
+static struct train_slot *slot_of(struct train_in *in, uint16_t peer)
+{
+    for (unsigned place = 0; place < TRAIN_IN_MAX; place++)
+        if (in->slots[place].peer == peer)
+            return &in->slots[place];
+    return NULL;
+}
+
+static void free_slot(struct node *node, struct train_slot *slot)
+{
+    slot->peer = PEER_NONE;
+    node->train_in->count--;
 }
 
 /* ---- reports ---- */
 
-static struct control_train_report report_of(const struct train_in *in)
+static struct control_train_report report_of(const struct train_slot *slot)
 {
-    return (struct control_train_report){.fixed = {.train = in->train,
-                                                   .answer = TRAIN_TAKEN,
-                                                   .stamp_kind = in->stamp_kind,
-                                                   .batch = in->batch,
-                                                   .gap_ns = (uint32_t)MIN(in->gap_ns, (uint64_t)UINT32_MAX),
-                                                   .total = in->arrived,
-                                                   .first = in->told}};
+    return (struct control_train_report){
+        .fixed = {.train = slot->train,
+                  .answer = TRAIN_TAKEN,
+                  .stamp_kind = slot->stamp_kind,
+                  .batch = slot->batch,
+                  .gap_ns = (uint32_t)MIN(slot->gap_ns, (uint64_t)UINT32_MAX),
+                  .wait_ms = slot->beside ? CONTROL_TRAIN_BESIDE : 0,
+                  .total = slot->arrived,
+                  .first = slot->told}};
 }
 
-/* As much as the queue has room for; with the last of it the buffer is free. */
-static void tell(struct node *node, uint64_t now_ns)
+/* As much as the queue has room for; with the last of it the slot is free. */
+static void tell(struct node *node, struct train_slot *slot, uint64_t now_ns)
 {
-    struct train_in *in = node->train_in;
-    while (in->told < in->arrived) {
-        struct control_train_report report = report_of(in);
+    while (slot->told < slot->arrived) {
+        struct control_train_report report = report_of(slot);
         struct control_arrival last;
-        if (now_ns >= in->tell_end_ns)
+        if (now_ns >= slot->tell_end_ns)
             break;
-        if (!post_has_ample_room(node, in->peer)) {
-            in->due_ns = now_ns + AGAIN_NS;
-            core_schedule(node, in->due_ns);
+        if (!post_has_ample_room(node, slot->peer)) {
+            slot->due_ns = now_ns + AGAIN_NS;
+            core_schedule(node, slot->due_ns);
             return;
         }
-        while (in->told < in->arrived && control_arrival_add(&report, &last, &in->arrivals[in->told]))
-            in->told++;
-        post(node, in->peer, CONTROL_TRAIN_REPORT, &report);
+        while (slot->told < slot->arrived && control_arrival_add(&report, &last, &slot->arrivals[slot->told]))
+            slot->told++;
+        post(node, slot->peer, CONTROL_TRAIN_REPORT, &report);
     }
-    in->peer = PEER_NONE;
+    free_slot(node, slot);
 }
 
 static void is_over(struct train_in *in, uint16_t peer, uint32_t train)
@@ -83,20 +100,19 @@ static void refuse(struct node *node, uint16_t peer, uint32_t train, enum train_
         is_over(node->train_in, peer, train);
 }
 
-static void finish(struct node *node, uint64_t now_ns)
+static void finish(struct node *node, struct train_slot *slot, uint64_t now_ns)
 {
-    struct train_in *in = node->train_in;
-    if (!in->telling) {
-        is_over(in, in->peer, in->train);
-        in->tell_end_ns = now_ns + TELL_NS_MAX;
-        in->telling = true;
-        if (in->crossed) {
-            refuse(node, in->peer, in->train, TRAIN_BUSY, rng_below(&node->rng, CROSSED_NS));
-            in->peer = PEER_NONE;
+    if (!slot->telling) {
+        is_over(node->train_in, slot->peer, slot->train);
+        slot->tell_end_ns = now_ns + TELL_NS_MAX;
+        slot->telling = true;
+        if (slot->crossed) {
+            refuse(node, slot->peer, slot->train, TRAIN_BUSY, rng_below(&node->rng, CROSSED_NS));
+            free_slot(node, slot);
             return;
         }
     }
-    tell(node, now_ns);
+    tell(node, slot, now_ns);
 }
 
 /* ---- coming in ---- */
@@ -116,66 +132,117 @@ static bool budget_takes(struct node *node, uint64_t bytes, uint64_t now_ns, uin
     return false;
 }
 
-/* A train that was not heard of before: true, it is the one in the buffer now. */
-static bool admit(struct node *node, const struct peer *peer, const struct wire_train *train,
-                  uint32_t wire_bytes, uint64_t now_ns)
+/* Packets of the train that come here: all of it, or of a joint train this node's part. */
+static uint16_t own_count(const struct wire_train *train)
+{
+    unsigned turns = train->flags >> WIRE_TRAIN_TURNS_SHIFT;
+    if (turns < 2 || turns > WIRE_TRAIN_TURNS_MAX)
+        return train->count;
+    return (uint16_t)((train->count - train->index % turns + turns - 1) / turns);
+}
+
+/* What stands in the way of one more train; NULL: nothing does. Joint ones bear each other. */
+static const struct train_slot *obstacle(const struct train_in *in, bool joint)
+{
+    for (unsigned place = 0; place < TRAIN_IN_MAX && in->count > 0; place++) {
+        const struct train_slot *slot = &in->slots[place];
+        if (slot->peer != PEER_NONE && (!joint || !slot->joint || in->count == TRAIN_IN_MAX))
+            return slot;
+    }
+    return NULL;
+}
+
+/* Trains that come by one port at a time may have held up each other. */
+static bool note_beside(struct node *node, const struct peer *peer)
 {
     struct train_in *in = node->train_in;
+    bool beside = false;
+    for (unsigned place = 0; place < TRAIN_IN_MAX; place++) {
+        struct train_slot *slot = &in->slots[place];
+        bool other = slot->peer != PEER_NONE && slot->peer != peer->index && !slot->telling;
+        if (other && node->peers[slot->peer].port == peer->port)
+            beside = slot->beside = true;
+    }
+    return beside;
+}
+
+static void begin(struct node *node, struct train_slot *slot, const struct peer *peer,
+                  const struct wire_train *train, uint64_t now_ns)
+{
+    bool beside = note_beside(node, peer);
+    slot->peer = peer->index;
+    slot->train = train->train;
+    slot->count = train->count;
+    slot->own_count = own_count(train);
+    slot->joint = slot->own_count != train->count;
+    slot->beside = beside;
+    slot->telling = slot->crossed = false;
+    slot->told = slot->arrived = slot->batch = slot->run = 0;
+    slot->stamp_kind = STAMP_VIRTUAL;
+    slot->stamp_ns = slot->gap_ns = slot->newest_gap_ns = 0;
+    slot->begun_ns = now_ns;
+    memset(slot->seen, 0, sizeof(slot->seen));
+    node->train_in->count++;
+}
+
+/* A train that was not heard of before: its slot; NULL: it is not taken. */
+static struct train_slot *admit(struct node *node, const struct peer *peer, const struct wire_train *train,
+                                uint32_t wire_bytes, uint64_t now_ns)
+{
+    struct train_in *in = node->train_in;
+    struct train_slot *slot = slot_of(in, peer->index);
     uint64_t wait_ns = 0;
-    if (in->peer == peer->index)
-        finish(node, now_ns);
+    if (slot != NULL)
+        finish(node, slot, now_ns);
     if (peer->config->probe_off || node->config.probe.off) {
         node->counters.drop_train_off++;
         refuse(node, peer->index, train->train, TRAIN_OFF, 0);
-        return false;
+        return NULL;
     }
-    if (in->peer != PEER_NONE) {
+    const struct train_slot *other = obstacle(in, own_count(train) != train->count);
+    slot = slot_of(in, PEER_NONE);
+    if (other != NULL || slot == NULL) {
         node->counters.drop_train_busy++;
-        refuse(node, peer->index, train->train, TRAIN_BUSY, elapsed_ns(in->due_ns, now_ns));
-        return false;
+        refuse(node, peer->index, train->train, TRAIN_BUSY,
+               other == NULL ? 0 : elapsed_ns(other->due_ns, now_ns));
+        return NULL;
     }
     bool beside_jobs = (train->flags & WIRE_TRAIN_BACKGROUND) != 0 && core_has_jobs(node);
-    uint64_t bytes = (uint64_t)train->count * wire_bytes * (beside_jobs ? JOBS_PART : 1);
+    uint64_t bytes = (uint64_t)own_count(train) * wire_bytes * (beside_jobs ? JOBS_PART : 1);
     if (!budget_takes(node, bytes, now_ns, &wait_ns)) {
         node->counters.drop_train_budget++;
         refuse(node, peer->index, train->train, TRAIN_OVER_BUDGET,
                beside_jobs ? MAX(wait_ns, JOBS_WAIT_NS) : wait_ns);
-        return false;
+        return NULL;
     }
-    in->peer = peer->index;
-    in->train = train->train;
-    in->count = train->count;
-    in->telling = in->crossed = false;
-    in->told = in->arrived = in->batch = in->run = 0;
-    in->stamp_kind = STAMP_VIRTUAL;
-    in->stamp_ns = in->gap_ns = in->newest_gap_ns = 0;
-    in->begun_ns = in->turn_ns = now_ns;
-    memset(in->seen, 0, sizeof(in->seen));
-    return true;
+    begin(node, slot, peer, train, now_ns);
+    return slot;
 }
 
 /* Those with the newest stamp, which the port took when more stood there, are of one batch with what it took next: when
  * any of them came is known of the last one alone. */
-static void join_batch(struct train_in *in, uint64_t stamp_ns)
+static void join_batch(struct train_slot *slot, uint64_t stamp_ns)
 {
-    for (uint16_t place = (uint16_t)(in->arrived - in->run); place < in->arrived; place++)
-        in->arrivals[place].came_ns = stamp_ns;
-    in->stamp_ns = stamp_ns;
+    for (uint16_t place = (uint16_t)(slot->arrived - slot->run); place < slot->arrived; place++)
+        slot->arrivals[place].came_ns = stamp_ns;
+    slot->stamp_ns = stamp_ns;
 }
 
-/* A packet of a train that is not taken: where it came by the port of the one that is, it was in its way. */
+/* A packet of a train that is not taken: where it came by the port of those that are, it was in their way. */
 static void note_crossing(struct node *node, const struct peer *peer)
 {
     struct train_in *in = node->train_in;
-    bool other = in->peer != PEER_NONE && in->peer != peer->index;
-    in->crossed |= other && node->peers[in->peer].port == peer->port;
+    for (unsigned place = 0; place < TRAIN_IN_MAX && in->count > 0; place++) {
+        struct train_slot *slot = &in->slots[place];
+        bool other = slot->peer != PEER_NONE && slot->peer != peer->index;
+        slot->crossed |= other && node->peers[slot->peer].port == peer->port;
+    }
 }
 
-static void take(struct node *node, const struct wire_train *train, const struct rx_packet *packet,
-                 uint64_t now_ns)
+static void take(struct node *node, struct train_slot *slot, const struct wire_train *train,
+                 const struct rx_packet *packet, uint64_t now_ns)
 {
-    struct train_in *in = node->train_in;
-    uint64_t bit = 1ULL << train->index % 64, *seen = &in->seen[train->index / 64];
+    uint64_t bit = 1ULL << train->index % 64, *seen = &slot->seen[train->index / 64];
     if ((*seen & bit) != 0) {
         node->counters.drop_value++;
         return;
@@ -183,62 +250,75 @@ static void take(struct node *node, const struct wire_train *train, const struct
     node->counters.rx_trains++;
     *seen |= bit;
     if (packet->waited)
-        join_batch(in, packet->rx_ns);
-    in->arrivals[in->arrived++] = (struct control_arrival){.index = train->index, .came_ns = packet->rx_ns};
-    in->run = packet->rx_ns == in->stamp_ns ? (uint16_t)(in->run + 1) : 1;
-    in->batch = MAX(in->batch, in->run);
-    in->stamp_ns = packet->rx_ns;
-    in->gap_ns = MAX(in->gap_ns, in->newest_gap_ns);
-    in->newest_gap_ns = 0;
-    in->stamp_kind = MIN(in->stamp_kind, packet->stamp_kind);
+        join_batch(slot, packet->rx_ns);
+    slot->arrivals[slot->arrived++] =
+        (struct control_arrival){.index = train->index, .came_ns = packet->rx_ns};
+    slot->run = packet->rx_ns == slot->stamp_ns ? (uint16_t)(slot->run + 1) : 1;
+    slot->batch = MAX(slot->batch, slot->run);
+    slot->stamp_ns = packet->rx_ns;
+    slot->gap_ns = MAX(slot->gap_ns, slot->newest_gap_ns);
+    slot->newest_gap_ns = 0;
+    slot->stamp_kind = MIN(slot->stamp_kind, packet->stamp_kind);
     uint64_t rest_ns = MIN(train->rest_us * NS_PER_US, TRAIN_REST_NS_MAX);
-    in->due_ns = MAX(in->arrived == 1 ? 0 : in->due_ns, now_ns + rest_ns + TRAIN_GRACE_NS);
-    in->due_ns = MIN(in->due_ns, in->begun_ns + TRAIN_KEEP_NS_MAX);
-    if (in->arrived == 1)
-        core_schedule(node, in->due_ns);
-    if (in->arrived == in->count)
-        finish(node, now_ns);
+    slot->due_ns = MAX(slot->arrived == 1 ? 0 : slot->due_ns, now_ns + rest_ns + TRAIN_GRACE_NS);
+    slot->due_ns = MIN(slot->due_ns, slot->begun_ns + TRAIN_KEEP_NS_MAX);
+    if (slot->arrived == 1)
+        core_schedule(node, slot->due_ns);
+    if (slot->arrived == slot->own_count)
+        finish(node, slot, now_ns);
+}
+
+static bool is_over_already(const struct train_in *in, uint16_t peer, uint32_t train)
+{
+    return (in->over_mask >> peer & 1) != 0 && (int32_t)(train - in->over[peer]) <= 0;
 }
 
 void train_in_on_packet(struct node *node, const struct peer *peer, const struct wire_train *train,
                         const struct rx_packet *packet, uint64_t now_ns)
 {
     struct train_in *in = node->train_in;
-    bool of_buffer = in->peer == peer->index && !in->telling && in->train == train->train;
-    if (!of_buffer) {
-        note_crossing(node, peer);
-        bool over =
-            (in->over_mask >> peer->index & 1) != 0 && (int32_t)(train->train - in->over[peer->index]) <= 0;
-        if (over) {
-            node->counters.drop_train_late++;
+    struct train_slot *slot = in->count > 0 ? slot_of(in, peer->index) : NULL;
+    if (slot == NULL || slot->telling || slot->train != train->train) {
+        bool over = is_over_already(in, peer->index, train->train);
+        node->counters.drop_train_late += over;
+        slot = over ? NULL : admit(node, peer, train, packet->length + peer->frame_overhead, now_ns);
+        if (slot == NULL) {
+            note_crossing(node, peer);
             return;
         }
-        if (!admit(node, peer, train, packet->length + peer->frame_overhead, now_ns))
-            return;
     }
-    if (train->count != in->count) {
+    if (train->count != slot->count) {
         node->counters.drop_value++;
         return;
     }
-    take(node, train, packet, now_ns);
+    take(node, slot, train, packet, now_ns);
 }
 
 void train_in_tick(struct node *node, uint64_t now_ns)
 {
     struct train_in *in = node->train_in;
-    if (in->peer != PEER_NONE && now_ns >= in->due_ns)
-        finish(node, now_ns);
+    for (unsigned place = 0; place < TRAIN_IN_MAX && in->count > 0; place++) {
+        struct train_slot *slot = &in->slots[place];
+        if (slot->peer != PEER_NONE && now_ns >= slot->due_ns)
+            finish(node, slot, now_ns);
+    }
 }
 
 uint64_t train_in_next_ns(const struct node *node)
 {
-    return node->train_in->peer == PEER_NONE ? TIME_NEVER : node->train_in->due_ns;
+    const struct train_in *in = node->train_in;
+    uint64_t next_ns = TIME_NEVER;
+    for (unsigned place = 0; place < TRAIN_IN_MAX && in->count > 0; place++)
+        if (in->slots[place].peer != PEER_NONE)
+            next_ns = MIN(next_ns, in->slots[place].due_ns);
+    return next_ns;
 }
 
 void train_in_forget(struct node *node, uint16_t peer)
 {
     struct train_in *in = node->train_in;
+    struct train_slot *slot = slot_of(in, peer);
     in->over_mask &= ~(1ULL << peer);
-    if (in->peer == peer)
-        in->peer = PEER_NONE;
+    if (slot != NULL)
+        free_slot(node, slot);
 }

@@ -33,30 +33,62 @@ bool train_out_room(const struct node *node)
     return !out->leaving && out->tail - out->head < TRAIN_OUT_MAX;
 }
 
-bool train_out_begin(struct node *node, const struct peer *peer, const struct train_shape *shape,
-                     uint16_t flags, uint64_t start_ns, uint64_t now_ns)
+/* Which of its receivers packet `index` goes to. */
+static uint16_t receiver_at(const struct train_receivers *to, uint32_t index)
+{
+    if (!to->halves)
+        return (uint16_t)(index % to->count);
+    return index % 2 == 0 ? 0 : (uint16_t)(1 + index / 2 % (to->count - 1u));
+}
+
+/* From one of that receiver's packets to its next one. */
+static uint16_t turns_of(const struct train_receivers *to, uint16_t receiver)
+{
+    if (!to->halves)
+        return to->count;
+    return receiver == 0 ? 2 : (uint16_t)(2 * (to->count - 1));
+}
+
+/* Whether one more of that shape may be under way, as packets of all of its peers' paths. */
+static bool can_begin(struct node *node, const struct train_receivers *to, struct train_shape *shape)
 {
     struct train_out *out = node->train_out;
-    if (!train_out_room(node))
-        return false;
-    struct train_sent *train = train_at(out, out->tail);
-    train->shape = *shape;
-    if (!fits_path(node, peer, &train->shape))
-        return false;
-    uint32_t packets = train_packets(&train->shape);
+    bool fits = train_out_room(node) && (to->count == 1 || train_out_idle(node));
+    for (uint16_t receiver = 0; receiver < to->count && fits; receiver++)
+        fits = fits_path(node, &node->peers[to->peers[receiver]], shape);
     uint32_t used = out->head == out->tail ? 0 : out->departure_tail - train_at(out, out->head)->first;
-    if (used + packets > TRAIN_OUT_PACKETS)
+    return fits && used + train_packets(shape) <= TRAIN_OUT_PACKETS;
+}
+
+static uint64_t farthest_ns(const struct node *node, const struct train_receivers *to)
+{
+    uint64_t rtt_ns = 0;
+    for (uint16_t receiver = 0; receiver < to->count; receiver++)
+        rtt_ns = MAX(rtt_ns, node->peers[to->peers[receiver]].rtt_min_ns);
+    return rtt_ns;
+}
+
+bool train_out_begin_joint(struct node *node, const struct train_receivers *to,
+                           const struct train_shape *shape, uint16_t flags, uint64_t start_ns,
+                           uint64_t now_ns)
+{
+    struct train_out *out = node->train_out;
+    struct train_shape fitting = *shape;
+    CHECK(to->count > 0 && to->count <= TRAIN_RECEIVERS_MAX && (!to->halves || to->count > 1));
+    if (!can_begin(node, to, &fitting))
         return false;
-    start_ns = MAX(start_ns, now_ns + TRAIN_LEAD_NS + node->ports[peer->port].pacer.burst_ns);
-    struct train_shape kept = train->shape;
+    uint32_t packets = train_packets(&fitting);
+    uint64_t burst_ns = node->ports[node->peers[to->peers[0]].port].pacer.burst_ns;
+    start_ns = MAX(start_ns, now_ns + TRAIN_LEAD_NS + burst_ns);
+    struct train_sent *train = train_at(out, out->tail);
     *train = (struct train_sent){.number = out->next_number++,
-                                 .peer = peer->index,
+                                 .to = *to,
                                  .flags = flags,
                                  .stamp_kind = STAMP_VIRTUAL,
                                  .first = out->departure_tail,
                                  .packets = packets,
-                                 .start_ns = start_ns};
-    train->shape = kept;
+                                 .start_ns = start_ns,
+                                 .shape = fitting};
     for (uint32_t index = 0; index < packets; index++)
         *departure(out, train, index) = 0;
     out->departure_tail += packets;
@@ -64,11 +96,18 @@ bool train_out_begin(struct node *node, const struct peer *peer, const struct tr
     out->leaving = true;
     out->held = false;
     out->end_ns = start_ns + train_duration_ns(&train->shape);
-    train->give_up_ns = out->end_ns + 2 * peer->rtt_min_ns + TRAIN_PATIENCE_NS;
+    train->give_up_ns = out->end_ns + 2 * farthest_ns(node, to) + TRAIN_PATIENCE_NS;
     train_begin(&out->schedule, &train->shape, start_ns);
     core_schedule(node, train->give_up_ns);
     digest_add(&node->digest, (uint64_t)train->number << 32 ^ packets ^ start_ns << 8);
     return true;
+}
+
+bool train_out_begin(struct node *node, const struct peer *peer, const struct train_shape *shape,
+                     uint16_t flags, uint64_t start_ns, uint64_t now_ns)
+{
+    const struct train_receivers to = {.count = 1, .peers = {peer->index}};
+    return train_out_begin_joint(node, &to, shape, flags, start_ns, now_ns);
 }
 
 static struct train_sent *leaving(struct train_out *out)
@@ -76,9 +115,15 @@ static struct train_sent *leaving(struct train_out *out)
     return train_at(out, out->tail - 1);
 }
 
-static const struct peer *leaving_peer(const struct node *node)
+/* Whose packet of the train is the next one. */
+static struct peer *turn_of(struct node *node, const struct train_sent *train)
 {
-    return &node->peers[leaving(node->train_out)->peer];
+    return &node->peers[train->to.peers[receiver_at(&train->to, train->handed)]];
+}
+
+static uint16_t leaving_port(const struct node *node)
+{
+    return node->peers[leaving(node->train_out)->to.peers[0]].port;
 }
 
 /* Of the largest one. */
@@ -101,7 +146,7 @@ static uint64_t caught_up_ns(const struct node *node, uint16_t port, uint64_t no
 uint64_t train_out_clear_ns(struct node *node, uint16_t port, uint64_t now_ns)
 {
     struct train_out *out = node->train_out;
-    if (!out->leaving || leaving_peer(node)->port != port)
+    if (!out->leaving || leaving_port(node) != port)
         return TIME_NEVER;
     struct pacer *pacer = &node->ports[port].pacer;
     uint64_t next_ns = out->schedule.next_ns, largest_ns = packet_ns(node, port);
@@ -115,7 +160,7 @@ uint64_t train_out_clear_ns(struct node *node, uint16_t port, uint64_t now_ns)
 uint64_t train_out_beside_ns(const struct node *node, uint16_t port, uint64_t at_ns)
 {
     const struct train_out *out = node->train_out;
-    if (!out->leaving || !out->held || leaving_peer(node)->port != port)
+    if (!out->leaving || !out->held || leaving_port(node) != port)
         return at_ns;
     bool fits = at_ns + packet_ns(node, port) <= out->schedule.next_ns;
     return fits ? at_ns : MAX(at_ns, out->schedule.next_ns);
@@ -128,14 +173,14 @@ static void end_train(struct node *node, bool cut, uint64_t now_ns)
     if (leaving(out)->handed == 0)
         leaving(out)->give_up_ns = now_ns; /* nothing will be told of it */
     out->leaving = false;
-    out->exact_ns = pacer_next_ns(&node->ports[leaving_peer(node)->port].pacer);
-    out->exact_port = leaving_peer(node)->port;
+    out->exact_ns = pacer_next_ns(&node->ports[leaving_port(node)].pacer);
+    out->exact_port = leaving_port(node);
     core_schedule(node, now_ns); /* the next one may begin */
 }
 
 static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns, struct tx_packet *packet)
 {
-    struct peer *peer = &node->peers[train->peer];
+    struct peer *peer = turn_of(node, train);
     uint64_t rest_ns = elapsed_ns(node->train_out->end_ns, depart_ns);
     struct wire_train message = {
         .train = train->number,
@@ -144,6 +189,9 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
         .rest_us = (uint32_t)((rest_ns + NS_PER_US - 1) / NS_PER_US),
         .padding = (uint16_t)(train->shape.wire_bytes - peer->frame_overhead - WIRE_TRAIN_BYTES),
         .flags = train->flags};
+    if (train->to.count > 1)
+        message.flags |= (uint16_t)(turns_of(&train->to, receiver_at(&train->to, train->handed))
+                                    << WIRE_TRAIN_TURNS_SHIFT);
     struct wire_header header = session_header(peer, WIRE_TRAIN, depart_ns);
     *packet = (struct tx_packet){
         .port = peer->port,
@@ -177,7 +225,7 @@ bool train_out_next(struct node *node, uint64_t horizon_ns, struct tx_packet *pa
     if (!out->leaving || out->schedule.next_ns > horizon_ns)
         return false;
     struct train_sent *train = leaving(out);
-    const struct peer *peer = &node->peers[train->peer];
+    const struct peer *peer = turn_of(node, train);
     struct pacer *pacer = &node->ports[peer->port].pacer;
     uint64_t depart_ns = MAX(out->schedule.next_ns, pacer_next_ns(pacer));
     if (now_ns > out->schedule.next_ns + late_ns(train) || peer->state != PEER_UP) {
@@ -241,24 +289,22 @@ static void close_train(struct node *node, struct train_sent *train)
 {
     struct train_out *out = node->train_out;
     train->over = true;
+    out->closed = (uint32_t)(train - out->trains);
     if (out->leaving && train == leaving(out))
         out->leaving = false;
     forget_first(out);
 }
 
-/* What spoils it: departures against the schedule, the longest pause of which comes back. */
-static uint32_t marks_of(struct train_out *out, const struct train_sent *train, uint64_t *pause_ns)
+/* What spoils it: departures against the schedule. */
+static uint32_t marks_of(struct train_out *out, const struct train_sent *train)
 {
     uint64_t most_ns = late_ns(train);
     uint32_t marks = train->cut || train->left < train->packets ? TRAIN_CUT : 0;
     struct train_schedule schedule;
     train_begin(&schedule, &train->shape, train->start_ns);
-    uint64_t before_ns = 0, due_before_ns = train->start_ns, due_last_ns = train->start_ns;
-    *pause_ns = 0;
+    uint64_t before_ns = 0, due_last_ns = train->start_ns;
     for (uint32_t index = 0; index < train->packets; index++, train_step(&schedule)) {
         uint64_t left_ns = *departure(out, train, index), due_ns = schedule.next_ns;
-        *pause_ns = MAX(*pause_ns, due_ns - due_before_ns);
-        due_before_ns = due_ns;
         if (left_ns == 0)
             continue;
         marks |= left_ns > due_ns + most_ns ? TRAIN_REANCHORED : 0;
@@ -269,30 +315,54 @@ static uint32_t marks_of(struct train_out *out, const struct train_sent *train, 
     return marks;
 }
 
-static void begin_record(struct train_record *record, const struct train_sent *train)
+/* The longest time by the schedule in which that receiver has no packet of it. */
+static uint64_t pause_of(const struct train_sent *train, uint16_t receiver)
 {
-    record->id = train->number;
-    record->shape = train->shape;
-    record->start_ns = train->start_ns;
-    record->count = 0;
+    struct train_schedule schedule;
+    uint64_t before_ns = train->start_ns, pause_ns = 0;
+    train_begin(&schedule, &train->shape, train->start_ns);
+    for (uint32_t index = 0; index < train->packets; index++, train_step(&schedule)) {
+        if (receiver_at(&train->to, index) != receiver)
+            continue;
+        pause_ns = MAX(pause_ns, schedule.next_ns - before_ns);
+        before_ns = schedule.next_ns;
+    }
+    return pause_ns;
+}
+
+/* That receiver's report begins, or begins anew. */
+static void begin_part(struct train_told *told, const struct train_sent *train, uint16_t receiver)
+{
+    told->came[receiver] = 0;
+    told->spoiled_mask &= (uint8_t) ~(1u << receiver);
+    told->beside_mask &= (uint8_t) ~(1u << receiver);
     for (uint32_t index = 0; index < train->packets; index++)
-        record->samples[index] = (struct train_sample){.index = UINT32_MAX};
+        if (receiver_at(&train->to, index) == receiver)
+            told->arrivals[index].index = UINT32_MAX;
 }
 
 /* False: it contradicts itself, or what was sent. */
-static bool take_arrivals(struct train_record *record, const struct train_sent *train,
+static bool take_arrivals(struct train_told *told, const struct train_sent *train, uint16_t receiver,
                           const struct control_train_report *report)
 {
     struct control_arrivals at = {0};
     struct control_arrival arrival;
-    if (record->count != report->fixed.first)
+    if (told->came[receiver] != report->fixed.first)
         return false;
     while (control_arrival_next(report, &at, &arrival)) {
-        if (arrival.index >= train->packets || record->samples[arrival.index].index != UINT32_MAX)
+        bool sent = arrival.index < train->packets && receiver_at(&train->to, arrival.index) == receiver;
+        if (!sent || told->arrivals[arrival.index].index != UINT32_MAX)
             return false;
-        record->samples[arrival.index] = (struct train_sample){
-            .received_ns = arrival.came_ns, .index = arrival.index, .arrival = record->count++};
+        told->arrivals[arrival.index] = (struct train_sample){
+            .received_ns = arrival.came_ns, .index = arrival.index, .arrival = told->came[receiver]++};
     }
+    told->floors[receiver] = (struct train_floor){.noise_ns = report->fixed.noise_ns,
+                                                  .granularity_ns = report->fixed.granularity_ns,
+                                                  .gap_ns = report->fixed.gap_ns,
+                                                  .batch = report->fixed.batch,
+                                                  .stamp_kind = report->fixed.stamp_kind};
+    if ((report->fixed.wait_ms & CONTROL_TRAIN_BESIDE) != 0)
+        told->beside_mask |= (uint8_t)(1u << receiver);
     return true;
 }
 
@@ -302,35 +372,86 @@ static uint64_t left_port_ns(uint64_t left_ns, uint64_t before_ns, uint64_t pack
     return before_ns == 0 ? left_ns : MAX(left_ns, before_ns + packet_ns);
 }
 
-static void finish_record(struct node *node, const struct train_sent *train,
-                          const struct wire_train_report *told)
+static void make_record(struct node *node, const struct train_sent *train, uint16_t receiver)
 {
     struct train_out *out = node->train_out;
+    const struct train_told *told = &out->told;
     struct train_record *record = &out->record;
-    uint64_t rate_bps = node->config.ports[node->peers[train->peer].port].rate_bps, before_ns = 0;
+    const struct train_floor *floor = &told->floors[receiver];
+    uint64_t rate_bps = node->config.ports[node->peers[train->to.peers[0]].port].rate_bps, before_ns = 0;
     uint64_t packet_ns = muldiv64(train->shape.wire_bytes * 8ULL, NS_PER_S, rate_bps);
-    uint64_t pause_ns;
-    uint32_t kept = 0;
-    record->marks = marks_of(out, train, &pause_ns);
-    record->sent = train->left;
+    record->id = train->number;
+    record->shape = train->shape;
+    record->start_ns = train->start_ns;
+    record->turns = turns_of(&train->to, receiver);
+    record->beside = (told->beside_mask >> receiver & 1) != 0;
+    record->marks = marks_of(out, train);
     record->sender = (struct train_floor){.stamp_kind = train->stamp_kind};
-    record->receiver = (struct train_floor){.noise_ns = told->noise_ns,
-                                            .granularity_ns = told->granularity_ns,
-                                            .gap_ns = told->gap_ns,
-                                            .batch = told->batch,
-                                            .stamp_kind = told->stamp_kind};
-    if (told->stamp_kind == STAMP_SOFTWARE && told->gap_ns > pause_ns + STILL_NS)
+    record->receiver = *floor;
+    if (floor->stamp_kind == STAMP_SOFTWARE && floor->gap_ns > pause_of(train, receiver) + STILL_NS)
         record->marks |= TRAIN_STOOD_STILL;
+    record->sent = record->count = 0;
     for (uint32_t index = 0; index < train->packets; index++) {
-        struct train_sample sample = record->samples[index];
+        struct train_sample sample = told->arrivals[index];
         uint64_t left_ns = *departure(out, train, index);
         if (left_ns == 0)
             continue;
         sample.sent_ns = before_ns = left_port_ns(left_ns, before_ns, packet_ns);
+        if (receiver_at(&train->to, index) != receiver)
+            continue;
+        record->sent++;
         if (sample.index != UINT32_MAX)
-            record->samples[kept++] = sample;
+            record->samples[record->count++] = sample;
     }
-    record->count = kept;
+}
+
+const struct train_record *train_out_part(struct node *node, uint16_t receiver)
+{
+    struct train_out *out = node->train_out;
+    const struct train_sent *train = train_at(out, out->closed);
+    if (receiver >= train->to.count || !out->told.begun || out->told.number != train->number ||
+        (train->told_mask >> receiver & 1) == 0)
+        return NULL;
+    make_record(node, train, receiver);
+    return &out->record;
+}
+
+/* Which of the train's receivers it is; their count: none. */
+static uint16_t receiver_of(const struct train_sent *train, uint16_t peer)
+{
+    uint16_t receiver = 0;
+    while (receiver < train->to.count && train->to.peers[receiver] != peer)
+        receiver++;
+    return receiver;
+}
+
+/* True: all of that receiver's part is known. */
+static bool take_report(struct node *node, const struct train_sent *train, uint16_t receiver,
+                        const struct control_train_report *report)
+{
+    struct train_told *told = &node->train_out->told;
+    uint8_t bit = (uint8_t)(1u << receiver);
+    if (!told->begun || told->number != train->number)
+        *told = (struct train_told){.begun = true, .number = train->number};
+    if (report->fixed.first == 0)
+        begin_part(told, train, receiver);
+    if ((told->spoiled_mask & bit) != 0 || !take_arrivals(told, train, receiver, report)) {
+        told->spoiled_mask |= bit;
+        node->counters.messages_refused++;
+        return false;
+    }
+    return told->came[receiver] >= report->fixed.total;
+}
+
+/* Of a joint train two parts will do: the others' are waited for as long as a report takes that is not lost. */
+static void hurry(struct node *node, struct train_sent *train)
+{
+    if (__builtin_popcount(train->told_mask) < 2)
+        return;
+    uint64_t rtt_ns = farthest_ns(node, &train->to);
+    train->give_up_ns =
+        MIN(train->give_up_ns, node->train_out->end_ns + rtt_ns + rtt_ns / 4 + TRAIN_HURRY_NS);
+    core_schedule(node, train->give_up_ns);
 }
 
 enum train_news train_out_on_message(struct node *node, const struct peer *peer,
@@ -338,34 +459,30 @@ enum train_news train_out_on_message(struct node *node, const struct peer *peer,
 {
     struct train_out *out = node->train_out;
     struct train_sent *train = find(out, report->fixed.train, UINT32_MAX);
-    if (train == NULL || train->peer != peer->index || train->handed == 0)
+    uint16_t receiver = train == NULL ? 0 : receiver_of(train, peer->index);
+    if (train == NULL || receiver == train->to.count || train->handed == 0 ||
+        (train->ended_mask >> receiver & 1) != 0)
         return TRAIN_NONE;
-    if (report->fixed.answer != TRAIN_TAKEN) {
-        close_train(node, train);
-        return TRAIN_REFUSED;
-    }
-    if (report->fixed.first == 0) {
-        begin_record(&out->record, train);
-        out->record_spoiled = false;
-    }
-    out->record_spoiled |= out->record.id != train->number || !take_arrivals(&out->record, train, report);
-    if (out->record_spoiled) {
-        node->counters.messages_refused++;
+    bool taken = report->fixed.answer == TRAIN_TAKEN;
+    if (taken && !take_report(node, train, receiver, report))
+        return TRAIN_NONE;
+    train->told_mask |= (uint8_t)(taken << receiver);
+    train->ended_mask |= (uint8_t)(1u << receiver);
+    if (train->ended_mask != (1u << train->to.count) - 1) {
+        hurry(node, train);
         return TRAIN_NONE;
     }
-    if (out->record.count < report->fixed.total)
-        return TRAIN_NONE;
-    finish_record(node, train, &report->fixed);
     close_train(node, train);
+    if (train->told_mask == 0)
+        return TRAIN_REFUSED;
+    train_out_part(node, 0);
     return TRAIN_RECORDED;
 }
 
-/* Of a train that never left. NULL: another one's report is coming into the record. */
+/* Of a train that never left. */
 static const struct train_record *unsent(struct train_out *out, const struct train_sent *train)
 {
     struct train_record *record = &out->record;
-    if (record->count > 0 && find(out, record->id, UINT32_MAX) != NULL)
-        return NULL;
     *record = (struct train_record){
         .id = train->number, .marks = TRAIN_CUT, .shape = train->shape, .start_ns = train->start_ns};
     return record;

@@ -1,0 +1,180 @@
+#include "probe/joint.h"
+
+#include <math.h>
+
+#include "base/check.h"
+#include "base/units.h"
+
+/* Two parts agree: to a tenth, as each saw other moments of the same queue. So much is half of an interval by one
+ * alone. */
+#define AGREE_SHARE 0.1
+/* Of a part that came by so few, and less than such a share of it. */
+#define OVERRUN_LEAST 4u
+#define OVERRUN_SHARE 0.5
+/* One of which so much was lost is known less well: nobody knows what was lost of the others'. */
+#define ROUGH_LOST  0.05
+#define ROUGH_SHARE 0.25
+/* A plan needs no line narrower than that, either way. */
+#define ENOUGH_SHARE 0.03
+/* A path that carries alone by so much more than its share of the train did not hold that up. */
+#define ALONE_SHARE 1.1
+
+void joint_begin(struct joint *joint)
+{
+    joint->count = 0;
+}
+
+/* Most of it was lost: so what came did so at the rate of what lost it, if that was never idle. 0: it tells
+ * nothing. */
+static double overrun(const struct train_record *record)
+{
+    uint64_t first_ns = UINT64_MAX, last_ns = 0;
+    if (record->marks != 0 || record->count < OVERRUN_LEAST || record->count >= OVERRUN_SHARE * record->sent)
+        return 0;
+    for (uint32_t i = 0; i < record->count; i++) {
+        first_ns = MIN(first_ns, record->samples[i].received_ns);
+        last_ns = MAX(last_ns, record->samples[i].received_ns);
+    }
+    double bits = (record->count - 1) * MAX(record->turns, (uint16_t)1) * record->shape.wire_bytes * 8.0;
+    return last_ns > first_ns ? bits / (double)(last_ns - first_ns) : 0;
+}
+
+void joint_take(struct joint *joint, uint16_t receiver, const struct train_record *record)
+{
+    struct reading_path path = {0};
+    struct joint_part part = {.receiver = receiver, .turns = record->turns, .beside = record->beside};
+    CHECK(joint->count < JOINT_PARTS_MAX);
+    switch (reading_take(&joint->reading, &joint->points, &path, record)) {
+    case READING_GOOD:
+        part.queued = true;
+        part.rough = joint->points.lost > ROUGH_LOST * record->sent;
+        part.most = path.capacity;
+        part.rate = path.capacity - path.cross;
+        break;
+    case READING_IDLE:
+        part.rate = joint->reading.passed;
+        break;
+    case READING_SPOILED:
+        part.queued = part.rough = true;
+        part.most = part.rate = overrun(record);
+        break;
+    case READING_STEPPED:
+    case READING_JITTER:
+        break;
+    }
+    if (part.rate <= 0)
+        return;
+    uint16_t place = joint->count++;
+    for (; place > 0 && joint->parts[place - 1].rate < part.rate; place--)
+        joint->parts[place] = joint->parts[place - 1];
+    joint->parts[place] = part;
+}
+
+/* It saw so nearly what the first one did that it may be the same. */
+static bool is_near(const struct joint *joint, const struct joint_part *part)
+{
+    const struct joint_part *first = &joint->parts[0];
+    double share = part->rough || first->rough ? ROUGH_SHARE : AGREE_SHARE;
+    return part->rate >= (1 - share) * first->rate;
+}
+
+/* The one next to the first that may be held against it; NULL: there is none. */
+static const struct joint_part *second_of(const struct joint *joint)
+{
+    for (uint16_t place = 1; place < joint->count; place++) {
+        const struct joint_part *part = &joint->parts[place];
+        if (!part->queued || !part->beside || is_near(joint, part))
+            return part;
+    }
+    return NULL;
+}
+
+enum joint_word joint_choose(const struct joint *joint, uint32_t liked_mask, const struct joint_part **part)
+{
+    const struct joint_part *first = &joint->parts[0], *second = joint->count > 0 ? second_of(joint) : NULL;
+    uint16_t few = first->turns, many = first->turns;
+    if (second == NULL)
+        return JOINT_SILENT;
+    *part = second;
+    if (first->queued != second->queued || (first->queued && !is_near(joint, second)))
+        return JOINT_APART;
+    if (!first->queued)
+        return JOINT_AGREED;
+    for (uint16_t place = joint->count; place-- > 0;) {
+        const struct joint_part *other = &joint->parts[place];
+        if (!other->queued || !is_near(joint, other))
+            continue;
+        few = MIN(few, other->turns);
+        many = MAX(many, other->turns);
+        if ((liked_mask >> other->receiver & 1) != 0)
+            *part = other;
+    }
+    return many >= JOINT_UNLIKE * few ? JOINT_AGREED : JOINT_ALIKE;
+}
+
+/* `most`: what it may be at best, of which less was seen; `share` of that is half of the interval. */
+static struct estimate estimate_of(double rate, double most, double share)
+{
+    return (struct estimate){.kind = ESTIMATE_VALUE,
+                             .avail_bps = (uint64_t)(most * 1e9),
+                             .low_bps = (uint64_t)((1 - share) * rate * 1e9),
+                             .high_bps = (uint64_t)((1 + share) * most * 1e9),
+                             .capacity_bps = (uint64_t)(most * 1e9),
+                             .trains = 1};
+}
+
+/* What is lost makes rates come out too low, never too high. */
+bool joint_line(const struct joint *joint, struct estimate *estimate)
+{
+    const struct joint_part *first = &joint->parts[0];
+    if (joint->count == 0 || !first->queued)
+        return false;
+    *estimate = estimate_of(first->rate, first->rate, AGREE_SHARE);
+    return true;
+}
+
+/* Two parts at least went by, so what held up others was not what all of them crossed. */
+static bool line_is_free(const struct joint *joint)
+{
+    unsigned count = 0;
+    for (uint16_t place = 0; place < joint->count; place++)
+        count += !joint->parts[place].queued;
+    return count >= 2;
+}
+
+bool joint_path(const struct joint *joint, uint16_t place, struct estimate *estimate)
+{
+    struct joint_part own = joint->parts[place];
+    own.rate = own.beside ? own.most : own.rate;
+    if (!own.queued || (!line_is_free(joint) && (own.rough || is_near(joint, &own))))
+        return false;
+    double turns = MAX(own.turns, (uint16_t)1), rate = joint->parts[place].rate / turns;
+    double most = own.beside ? fmax(own.most / turns, rate) : rate;
+    *estimate = estimate_of(rate, most, own.rough ? ROUGH_SHARE : AGREE_SHARE);
+    return true;
+}
+
+bool joint_enough(const struct estimate *estimate)
+{
+    double half_bps = (double)excess_of(estimate->high_bps, estimate->low_bps) / 2;
+    return estimate->kind == ESTIMATE_AT_LEAST ||
+           (estimate->kind == ESTIMATE_VALUE && half_bps <= ENOUGH_SHARE * (double)estimate->avail_bps);
+}
+
+void joint_at_least(struct estimate *estimate)
+{
+    if (estimate->kind != ESTIMATE_VALUE)
+        return;
+    estimate->kind = ESTIMATE_AT_LEAST;
+    estimate->avail_bps = estimate->low_bps;
+    estimate->high_bps = 0;
+}
+
+void joint_judge(struct estimate *estimate, uint16_t turns, const struct estimate *alone)
+{
+    if (alone == NULL) {
+        estimate->kind = ESTIMATE_REFUSED;
+        estimate->reason = ESTIMATE_NO_END;
+    } else if ((double)alone->avail_bps < ALONE_SHARE * (double)estimate->avail_bps / turns)
+        joint_at_least(estimate);
+}

@@ -1,0 +1,61 @@
+/* A joint train read: its packets went to several receivers in turn, so each receiver's part, by its indexes in the
+ * whole, shows the slowest of what it crossed: the sender's line, which all parts crossed, or its own path, by as
+ * many times what that carries as its part is of the train. No clocks are compared.
+ *
+ * The line carries all that any part saw pass, so what held up the parts that saw most is the line, unless their
+ * own paths did, all alike. Paths that carry just as much as their parts of the train tell that by chance at most
+ * where the parts are unlike, by JOINT_UNLIKE times at least; where they are alike, what one of the paths carries
+ * alone decides. Two parts have to agree, as one may err. Parts that were held up at less than others saw pass tell
+ * of their own paths. One that another sender's train came beside may have been held up by that: it tells nothing
+ * against the others.
+ *
+ * Sans-IO; rates in bit/s on the wire. */
+#pragma once
+
+#include "probe/estimate.h"
+#include "probe/reading.h"
+
+#define JOINT_PARTS_MAX 8u
+#define JOINT_UNLIKE    3u
+
+struct joint_part {
+    uint16_t receiver, turns;
+    bool queued; /* something held it up, at: */
+    double rate; /* bit/ns; not queued: it passed at that */
+    double most; /* its slowest hop, whatever else came there */
+    bool beside; /* another sender's train may have held it up */
+    bool rough;  /* some of it was lost, so the rate is a rough one */
+};
+
+struct joint {
+    uint16_t count;
+    struct joint_part parts[JOINT_PARTS_MAX]; /* of those that tell something, the highest rate first */
+    /* room to work in */
+    struct reading reading;
+    struct probe_points points;
+};
+
+/* The next train. */
+void joint_begin(struct joint *joint);
+/* One receiver's part of it. One that tells nothing is passed over. */
+void joint_take(struct joint *joint, uint16_t receiver, const struct train_record *record);
+enum joint_word {
+    JOINT_SILENT, /* fewer than two parts tell anything */
+    JOINT_APART,  /* the two that saw most were held up at different rates: by their own paths */
+    JOINT_ALIKE,  /* parts agree, which are of one size */
+    JOINT_AGREED  /* parts agree that are unlike: it is the line; or nothing held up any */
+};
+/* What it shows. But for SILENT `part` is the one that stands for all, of ALIKE one to a receiver of `liked_mask`
+ * (bits) where there is; of APART it is a lower end. */
+enum joint_word joint_choose(const struct joint *joint, uint32_t liked_mask, const struct joint_part **part);
+/* What held up the part that saw most, roughly. False: nothing did. */
+bool joint_line(const struct joint *joint, struct estimate *estimate);
+/* Whether that part (place in `parts`) tells what its own path carries, roughly. */
+bool joint_path(const struct joint *joint, uint16_t place, struct estimate *estimate);
+/* Whether such an estimate of a line is as good as a plan has use for. */
+bool joint_enough(const struct estimate *estimate);
+/* An estimate by parts that are alike, each of one of `turns` packets, becomes one of the line by what the path to
+ * one of their receivers carries alone: "at least" where that held up the train; NULL, not known: refused. */
+void joint_judge(struct estimate *estimate, uint16_t turns, const struct estimate *alone);
+/* An estimate that holds for the line as a lower end alone. */
+void joint_at_least(struct estimate *estimate);

@@ -1,0 +1,235 @@
+/* Joint trains in closed form: a line that serves in order, behind it a path to each receiver that does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/units.h"
+#include "probe/joint.h"
+
+#define RECEIVERS_MAX 8u
+#define PORT_BPS      1000000000u
+
+static struct joint joint;
+static struct train_record parts[RECEIVERS_MAX];
+
+static uint16_t receiver_of(uint16_t receivers, bool halves, uint32_t index)
+{
+    if (!halves)
+        return (uint16_t)(index % receivers);
+    return index % 2 == 0 ? 0 : (uint16_t)(1 + index / 2 % (receivers - 1u));
+}
+
+static uint16_t turns_of(uint16_t receivers, bool halves, uint16_t receiver)
+{
+    return !halves ? receivers : receiver == 0 ? 2 : (uint16_t)(2 * (receivers - 1));
+}
+
+/* A first burst, then ever slower, as a first train of any path. */
+static void shape(struct train_shape *train)
+{
+    static const uint64_t rates_bps[] = {PORT_BPS, 800000000, 500000000, 300000000, 100000000};
+    *train = (struct train_shape){.wire_bytes = 1538};
+    for (unsigned piece = 0; piece < sizeof(rates_bps) / sizeof(rates_bps[0]); piece++)
+        assert_true(train_add(train, 48, rates_bps[piece]));
+}
+
+/* Mbit/s of the line, 0: as the port, and of each path; what does not come within queue_ns of the line's is lost. */
+static void send(uint64_t line_mbps, const uint64_t *path_mbps, uint16_t receivers, bool halves,
+                 uint64_t queue_ns)
+{
+    struct train_shape train;
+    struct train_schedule schedule;
+    uint64_t line_ns = 0, path_ns[RECEIVERS_MAX] = {0};
+    shape(&train);
+    for (uint16_t receiver = 0; receiver < receivers; receiver++)
+        parts[receiver] =
+            (struct train_record){.shape = train, .turns = turns_of(receivers, halves, receiver)};
+    for (train_begin(&schedule, &train, NS_PER_S); schedule.next_ns != TIME_NEVER; train_step(&schedule)) {
+        uint16_t receiver = receiver_of(receivers, halves, schedule.index);
+        struct train_record *part = &parts[receiver];
+        uint64_t sent_ns = schedule.next_ns, at_ns = sent_ns;
+        part->sent++;
+        if (line_mbps != 0) {
+            line_ns = MAX(line_ns, sent_ns);
+            if (line_ns - sent_ns > queue_ns)
+                continue;
+            at_ns = line_ns += transmit_ns(train.wire_bytes, line_mbps * 1000000);
+        }
+        path_ns[receiver] =
+            MAX(path_ns[receiver], at_ns) + transmit_ns(train.wire_bytes, path_mbps[receiver] * 1000000);
+        part->samples[part->count] = (struct train_sample){.sent_ns = sent_ns,
+                                                           .received_ns = path_ns[receiver] + 77 * receiver,
+                                                           .index = schedule.index,
+                                                           .arrival = part->count};
+        part->count++;
+    }
+}
+
+static void take_all(uint16_t receivers)
+{
+    joint_begin(&joint);
+    for (uint16_t receiver = 0; receiver < receivers; receiver++)
+        joint_take(&joint, receiver, &parts[receiver]);
+}
+
+/* Mbit/s that the path's part tells; 0: it tells none. */
+static uint64_t path_told(uint16_t receiver)
+{
+    struct estimate estimate;
+    for (uint16_t place = 0; place < joint.count; place++)
+        if (joint.parts[place].receiver == receiver && joint_path(&joint, place, &estimate))
+            return (estimate.avail_bps + 500000) / 1000000;
+    return 0;
+}
+
+static void joint__tells_line_and_slow_paths(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        uint64_t line_mbps, path_mbps[4];
+        bool halves;
+        enum joint_word word;
+        bool queued;
+        uint64_t told_mbps, path_told_mbps[4]; /* 0: nothing */
+    } rows[] = {
+        {"a line", 100, {1000, 1000, 1000, 1000}, true, JOINT_AGREED, true, 100, {0}},
+        {"a line, equal parts", 100, {1000, 1000, 1000, 1000}, false, JOINT_ALIKE, true, 100, {0}},
+        {"a line, one slow path", 100, {1000, 1000, 5, 1000}, true, JOINT_AGREED, true, 100, {0, 0, 5, 0}},
+        {"paths alike", 0, {100, 100, 100, 100}, true, JOINT_ALIKE, true, 600, {100, 0, 0, 0}},
+        {"paths alike, equal parts", 0, {100, 100, 100, 100}, false, JOINT_ALIKE, true, 400, {0}},
+        {"paths unlike", 0, {100, 20, 50, 80}, false, JOINT_APART, true, 320, {0, 20, 50, 80}},
+        {"nothing in the way", 0, {1000, 1000, 1000, 1000}, true, JOINT_AGREED, false, 0, {0}},
+        {"one slow path", 0, {1000, 1000, 10, 1000}, true, JOINT_AGREED, false, 0, {0, 0, 10, 0}},
+        {"paths as slow as nothing else",
+         0,
+         {1000, 1000, 50, 40},
+         false,
+         JOINT_AGREED,
+         false,
+         0,
+         {0, 0, 50, 40}},
+    };
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        const struct joint_part *part = NULL;
+        struct estimate estimate;
+        send(rows[row].line_mbps, rows[row].path_mbps, 4, rows[row].halves, TIME_NEVER);
+        take_all(4);
+        print_message("%s\n", rows[row].what);
+        assert_int_equal(joint_choose(&joint, 0, &part), rows[row].word);
+        assert_int_equal(part->queued, rows[row].queued);
+        bool told = joint_line(&joint, &estimate);
+        if (rows[row].word != JOINT_APART && rows[row].told_mbps != 0) {
+            assert_true(told);
+            assert_in_range(estimate.avail_bps / 1000000, rows[row].told_mbps * 98 / 100,
+                            rows[row].told_mbps * 102 / 100);
+        }
+        for (uint16_t receiver = 0; receiver < 4; receiver++) {
+            uint64_t expected = rows[row].path_told_mbps[receiver];
+            assert_in_range(path_told(receiver), expected * 95 / 100, expected * 105 / 100);
+        }
+    }
+}
+
+/* A line that loses most of a train still shows its rate, and no path is blamed. */
+static void joint__of_a_line_that_overflows(void **state)
+{
+    (void)state;
+    static const uint64_t fast[] = {1000, 1000, 1000, 1000};
+    struct estimate estimate;
+    const struct joint_part *part = NULL;
+    send(20, fast, 4, true, 5 * NS_PER_MS);
+    take_all(4);
+    assert_true(joint_choose(&joint, 0, &part) != JOINT_APART);
+    assert_true(part->rough && joint_line(&joint, &estimate));
+    assert_in_range(estimate.avail_bps, 15000000, 27000000);
+    for (uint16_t receiver = 0; receiver < 4; receiver++)
+        assert_int_equal(path_told(receiver), 0);
+}
+
+/* What another sender's train held up says nothing against the others; and of its path what the slowest hop is. */
+static void joint__beside_others(void **state)
+{
+    (void)state;
+    static const uint64_t fast[] = {1000, 1000, 1000, 1000};
+    const struct joint_part *part = NULL;
+    send(100, fast, 4, true, TIME_NEVER);
+    for (uint32_t i = parts[2].count / 2; i < parts[2].count; i++)
+        parts[2].samples[i].received_ns += (i - parts[2].count / 2) * 200000;
+    parts[2].beside = true;
+    take_all(4);
+    assert_int_equal(joint_choose(&joint, 0, &part), JOINT_AGREED);
+    assert_int_equal(path_told(2), 0);
+}
+
+static void joint__needs_two(void **state)
+{
+    (void)state;
+    static const uint64_t fast[] = {1000, 1000};
+    const struct joint_part *part = NULL;
+    take_all(0);
+    assert_int_equal(joint_choose(&joint, 0, &part), JOINT_SILENT);
+    send(100, fast, 2, false, TIME_NEVER);
+    parts[1].count = 2;
+    parts[1].marks = TRAIN_CUT;
+    take_all(2);
+    assert_int_equal(joint_choose(&joint, 0, &part), JOINT_SILENT);
+}
+
+/* What is known of one path decides between it and the line; whose it is may be asked for. */
+static void joint_judge__by_a_path_alone(void **state)
+{
+    (void)state;
+    static const uint64_t fast[] = {1000, 1000, 1000, 1000};
+    const struct joint_part *part = NULL;
+    send(100, fast, 4, false, TIME_NEVER);
+    take_all(4);
+    assert_int_equal(joint_choose(&joint, 1u << 3, &part), JOINT_ALIKE);
+    assert_int_equal(part->receiver, 3);
+    static const struct {
+        uint64_t alone_mbps; /* 0: it is not known */
+        uint8_t kind;
+    } rows[] = {{0, ESTIMATE_REFUSED},
+                {25, ESTIMATE_AT_LEAST},
+                {27, ESTIMATE_AT_LEAST},
+                {28, ESTIMATE_VALUE},
+                {100, ESTIMATE_VALUE}};
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct estimate alone = {.kind = ESTIMATE_VALUE, .avail_bps = rows[row].alone_mbps * 1000000};
+        struct estimate line = {
+            .kind = ESTIMATE_VALUE, .avail_bps = 100000000, .low_bps = 99000000, .high_bps = 101000000};
+        joint_judge(&line, 4, rows[row].alone_mbps == 0 ? NULL : &alone);
+        assert_int_equal(line.kind, rows[row].kind);
+        if (line.kind == ESTIMATE_AT_LEAST)
+            assert_true(line.avail_bps == 99000000 && line.low_bps == 99000000 && line.high_bps == 0);
+    }
+}
+
+static void joint_enough__is_narrow(void **state)
+{
+    (void)state;
+    struct estimate line = {.kind = ESTIMATE_VALUE, .avail_bps = 100, .low_bps = 97, .high_bps = 103};
+    assert_true(joint_enough(&line));
+    line.high_bps = 104;
+    line.low_bps = 96;
+    assert_false(joint_enough(&line));
+    line.kind = ESTIMATE_REFUSED;
+    assert_false(joint_enough(&line));
+    line.kind = ESTIMATE_AT_LEAST;
+    assert_true(joint_enough(&line));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joint__tells_line_and_slow_paths),
+        cmocka_unit_test(joint__of_a_line_that_overflows),
+        cmocka_unit_test(joint__beside_others),
+        cmocka_unit_test(joint__needs_two),
+        cmocka_unit_test(joint_judge__by_a_path_alone),
+        cmocka_unit_test(joint_enough__is_narrow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
