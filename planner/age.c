@@ -44,3 +44,11 @@ uint32_t age_high_kbps(const struct plan_path *path)
     double deviation = deviation_kbps(path, (double)(path->avb_high_kbps - path->avb_kbps));
     return (uint32_t)MIN(path->avb_kbps + AGE_SIGMAS_OF_INTERVAL * deviation, (double)UINT32_MAX);
 }
+
+uint64_t age_up_bps(const struct plan_request *request, uint16_t node)
+{
+    const struct plan_path *line = &request->paths[node][node];
+    uint64_t up_bps = request->nodes[node].up_bps;
+    return plan_path_limits(request->avb_of, line) ? MIN(up_bps, age_planned_kbps(line) * UINT64_C(1000))
+                                                   : up_bps;
+}

@@ -21,7 +21,7 @@ static uint64_t uplink_share_bps(const struct plan_request *request, const struc
     uint64_t children = 0;
     for (uint16_t edge = 0; edge < tree->edge_count; edge++)
         children += tree->edges[edge].from == node;
-    return children == 0 ? UINT64_MAX : request->nodes[node].up_bps / children;
+    return children == 0 ? UINT64_MAX : age_up_bps(request, node) / children;
 }
 
 static uint64_t downlink_share_bps(const struct plan_request *request, const struct plan_tree *tree,
@@ -130,7 +130,7 @@ void solve_edge_rates(const struct plan_request *request, struct plan *plan)
             continue;
         for (uint16_t child = 0; child < count; child++)
             rates_bps[child] = MIN(edge_most_bps(request, node, children[child], tight_bps), in_bps[node]);
-        share_out(request->nodes[node].up_bps, rates_bps, count);
+        share_out(age_up_bps(request, node), rates_bps, count);
         for (uint16_t child = 0; child < count; child++) {
             in_bps[children[child]] = rates_bps[child];
             plan->into_rate_bps[0][children[child]] = MIN(solve_usable_bps(rates_bps[child]), cap_bps);
@@ -142,14 +142,14 @@ uint64_t solve_bound_bps(const struct plan_request *request)
 {
     uint64_t receivers = 0, sum_bps = 0, down_bps = UINT64_MAX;
     for (uint16_t node = 0; node < request->node_count; node++) {
-        if (__builtin_add_overflow(sum_bps, request->nodes[node].up_bps, &sum_bps))
+        if (__builtin_add_overflow(sum_bps, age_up_bps(request, node), &sum_bps))
             sum_bps = UINT64_MAX;
         if (node == request->source || !request->nodes[node].receiver)
             continue;
         receivers++;
         down_bps = MIN(down_bps, request->nodes[node].down_bps);
     }
-    uint64_t up_bps = MIN(request->nodes[request->source].up_bps, sum_bps / receivers);
+    uint64_t up_bps = MIN(age_up_bps(request, request->source), sum_bps / receivers);
     uint64_t wire_bps = MIN(up_bps, down_bps);
     uint64_t bound_bps = solve_payload_bps(wire_bps);
     return request->rate_cap_bps != 0 ? MIN(bound_bps, request->rate_cap_bps) : bound_bps;

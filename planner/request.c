@@ -41,7 +41,7 @@ static void set_host(const struct plan_request *request, uint16_t node, struct n
 {
     const struct plan_node *from = &request->nodes[node];
     *host =
-        (struct net_host){.up_bps = usable_bps(from->up_bps),
+        (struct net_host){.up_bps = usable_bps(age_up_bps(request, node)),
                           .down_bps = usable_bps(from->down_bps),
                           .packets_ps = from->packets_ps == 0 ? NET_NO_LIMIT : (double)from->packets_ps,
                           .window_bytes = from->window_bytes == 0 ? NET_NO_LIMIT : (double)from->window_bytes,

@@ -1,5 +1,7 @@
 #include "probe/rounds.h"
 
+#include <string.h>
+
 #define PPM 1000000u
 
 void rounds_init(struct rounds *rounds)
@@ -33,25 +35,39 @@ void rounds_add(struct rounds *rounds, const struct round_edge *edge)
     rounds->edges[rounds->edge_count++] = *edge;
 }
 
+static bool is_line(const struct round_edge *edge)
+{
+    return edge->from == edge->to;
+}
+
+void rounds_silent(struct rounds *rounds, uint16_t from, uint16_t to)
+{
+    uint64_t bit = UINT64_C(1) << to;
+    if ((rounds->silent[from] & bit) == 0)
+        rounds->asked[from] &= ~bit;
+    rounds->silent[from] |= bit;
+}
+
 /* How many edges of the round share its ports with this one, itself included: of the port that has more. */
 static unsigned sharing(const struct rounds *rounds, const struct round_edge *edge)
 {
     unsigned out = 0, in = 0;
     for (uint16_t place = 0; place < rounds->edge_count; place++) {
         out += rounds->edges[place].from == edge->from;
-        in += rounds->edges[place].to == edge->to;
+        in += rounds->edges[place].to == edge->to && !is_line(&rounds->edges[place]);
     }
     return MAX(out, in);
 }
 
-/* Of what is left for its ports this round's part; what that is too little for may take what later rounds would. 0: too
- * little. */
+/* Of what is left for its ports this round's part, half of it for a line, which more depends on; what that is too
+ * little for may take what later rounds would. 0: too little. */
 static uint32_t bytes_for(const struct rounds *rounds, const struct round_edge *edge)
 {
     uint64_t most = rounds_bytes(&rounds->goal);
-    uint64_t spent = MAX(rounds->out_bytes[edge->from], rounds->in_bytes[edge->to]);
-    uint64_t each = (most - MIN(spent, most)) / sharing(rounds, edge);
-    uint64_t part = each / (ROUNDS_MOST - rounds->count);
+    uint64_t came = is_line(edge) ? 0 : rounds->in_bytes[edge->to];
+    uint64_t spent = MAX(rounds->out_bytes[edge->from], came);
+    uint64_t each = excess_of(most, spent) / sharing(rounds, edge);
+    uint64_t part = is_line(edge) ? excess_of(most, spent) / 2 : each / (ROUNDS_MOST - rounds->count);
     uint64_t wanted = muldiv64(edge->port_bps, ROUNDS_TRAIN_NS, 8 * NS_PER_S);
     if (each < ROUNDS_BYTES_LEAST + ROUNDS_TEST_BYTES)
         return 0;
@@ -66,41 +82,128 @@ static uint64_t needed_ns(const struct round_edge *edge)
     return 3 * edge->rtt_ns + transmit_ns(edge->bytes + ROUNDS_TEST_BYTES, edge->port_bps) + ROUNDS_SLACK_NS;
 }
 
+/* The asker's line, then edges, then others' lines. */
+static unsigned rank_of(const struct round_edge *edge)
+{
+    return !is_line(edge) ? 1 : edge->asker_ns == 0 ? 0 : 2;
+}
+
+static bool comes_before(const struct round_edge *one, const struct round_edge *other)
+{
+    if (rank_of(one) != rank_of(other))
+        return rank_of(one) < rank_of(other);
+    return needed_ns(one) < needed_ns(other);
+}
+
 /* Those that take least come first: as many as there is time for. */
 static void sort(struct rounds *rounds)
 {
     for (uint16_t next = 1; next < rounds->edge_count; next++) {
         struct round_edge edge = rounds->edges[next];
         uint16_t place = next;
-        for (; place > 0 && needed_ns(&rounds->edges[place - 1]) > needed_ns(&edge); place--)
+        for (; place > 0 && comes_before(&edge, &rounds->edges[place - 1]); place--)
             rounds->edges[place] = rounds->edges[place - 1];
         rounds->edges[place] = edge;
     }
 }
 
 /* What there are bytes and time for stays in the round; a later one may take the rest. A sender measures one path
- * after the other by itself; a receiver takes one train at a time, and those of other senders wait for it. Returns when
- * the last should be known. */
+ * after the other by itself; a receiver takes one train at a time, and those of other senders wait for it. Returns
+ * when the last should be known. */
 static uint64_t choose(struct rounds *rounds, uint64_t left_ns)
 {
     uint64_t free_ns[ROTATION_NODES_MAX] = {0}, ready_ns[ROTATION_NODES_MAX] = {0}, last_ns = 0;
+    uint64_t over_ns = 0, line_ns = 0; /* all so far; lines */
     uint16_t kept = 0;
     for (uint16_t place = 0; place < rounds->edge_count; place++) {
         struct round_edge edge = rounds->edges[place];
-        edge.wait_ns = free_ns[edge.to];
+        bool line = is_line(&edge);
+        edge.trains = ROUNDS_TRAINS;
+        edge.wait_ns = line ? over_ns : MAX(free_ns[edge.to], line_ns);
         uint64_t end_ns = MAX(ready_ns[edge.from], edge.wait_ns) + needed_ns(&edge);
-        if (edge.bytes == 0 || end_ns + edge.asker_ns > left_ns) {
+        if (edge.bytes == 0 || edge.look || end_ns + edge.asker_ns > left_ns) {
             rounds->asked[edge.from] &= ~(UINT64_C(1) << edge.to);
             continue;
         }
         ready_ns[edge.from] = free_ns[edge.to] = end_ns;
+        over_ns = MAX(over_ns, end_ns);
+        line_ns = line ? end_ns : line_ns;
         last_ns = MAX(last_ns, end_ns + edge.asker_ns);
         rounds->out_bytes[edge.from] += edge.bytes + ROUNDS_TEST_BYTES;
-        rounds->in_bytes[edge.to] += edge.bytes + ROUNDS_TEST_BYTES;
+        if (!line)
+            rounds->in_bytes[edge.to] += edge.bytes + ROUNDS_TEST_BYTES;
         rounds->edges[kept++] = edge;
     }
     rounds->edge_count = kept;
     return last_ns;
+}
+
+/* One look at lines, side by side, of those that were added: their trains bear each other, as far as not all come
+ * at once. Whose would take longer than most_ns is left out, but the asker's. Returns when the last should be
+ * known. */
+static uint64_t look(struct rounds *rounds, const struct round_edge *edges, uint16_t count, uint64_t most_ns)
+{
+    uint64_t wait_ns = 0, last_ns = 0;
+    rounds->edge_count = 0;
+    for (uint16_t place = 0; place < count; place++) {
+        struct round_edge edge = edges[place];
+        edge.bytes = MIN(edge.bytes, ROUNDS_LOOK_BYTES);
+        uint64_t train_ns = ROUNDS_LOOK_SLOWER * transmit_ns(edge.bytes, edge.port_bps);
+        uint64_t end_ns = wait_ns + edge.rtt_ns + edge.asker_ns + train_ns + ROUNDS_SLACK_NS;
+        if (!is_line(&edge) || edge.bytes == 0 || (end_ns > most_ns && edge.asker_ns != 0))
+            continue;
+        edge.wait_ns = wait_ns;
+        edge.trains = 1;
+        wait_ns += train_ns;
+        last_ns = MAX(last_ns, end_ns);
+        rounds->edges[rounds->edge_count++] = edge;
+    }
+    return last_ns;
+}
+
+/* The look is what the round has: all else that was added may be in a later one. */
+static void keep_look(struct rounds *rounds, const struct round_edge *edges, uint16_t count)
+{
+    for (uint16_t place = 0; place < count; place++)
+        rounds->asked[edges[place].from] &= ~(UINT64_C(1) << edges[place].to);
+    for (uint16_t place = 0; place < rounds->edge_count; place++) {
+        const struct round_edge *edge = &rounds->edges[place];
+        rounds->asked[edge->from] |= UINT64_C(1) << edge->to;
+        rounds->out_bytes[edge->from] += edge->bytes;
+    }
+}
+
+static uint16_t lines_of(const struct round_edge *edges, uint16_t count)
+{
+    uint16_t lines = 0;
+    for (uint16_t place = 0; place < count; place++)
+        lines += is_line(&edges[place]) && edges[place].bytes != 0;
+    return lines;
+}
+
+/* A look at all lines, where that does not take long; else what fits; where nothing does, a look all the same,
+ * since what the plan takes is not known. Without the asker's line no look is worth its time. Returns what it
+ * needs; *left_ns: what it may take. */
+static uint64_t choose_or_look(struct rounds *rounds, uint64_t *left_ns)
+{
+    struct round_edge edges[ROUNDS_EDGES_MAX];
+    uint16_t count = rounds->edge_count;
+    memcpy(edges, rounds->edges, count * sizeof(edges[0]));
+    bool may_look = rounds->count == 0 && count > 0 && rank_of(&edges[0]) == 0 && edges[0].bytes != 0;
+    uint64_t plan_ns = rounds->goal.plan_ns;
+    uint64_t soon_ns = MAX(*left_ns, muldiv64(plan_ns, ROUNDS_LOOK_PPM, PPM));
+    uint64_t looks_ns = may_look ? look(rounds, edges, count, soon_ns) : 0;
+    if (!may_look || looks_ns > soon_ns || rounds->edge_count < lines_of(edges, count)) {
+        memcpy(rounds->edges, edges, count * sizeof(edges[0]));
+        rounds->edge_count = count;
+        uint64_t needs_ns = choose(rounds, *left_ns);
+        if (rounds->edge_count > 0 || !may_look)
+            return needs_ns;
+        looks_ns = look(rounds, edges, count, muldiv64(plan_ns, ROUNDS_LOOK_PPM_MOST, PPM));
+    }
+    keep_look(rounds, edges, count);
+    *left_ns = ROUNDS_LOOK_PATIENCE * looks_ns;
+    return looks_ns;
 }
 
 bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_t now_ns)
@@ -109,13 +212,13 @@ bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_
     if (rounds->count == 0)
         rounds->begun_ns = now_ns;
     uint64_t passed_ns = elapsed_ns(now_ns, rounds->begun_ns), most_ns = rounds_time_ns(goal);
-    uint64_t left_ns = elapsed_ns(most_ns, passed_ns), needs_ns = 0;
+    uint64_t left_ns = elapsed_ns(most_ns, passed_ns);
     if (rounds->over || rounds->count == ROUNDS_MOST)
         rounds->edge_count = 0;
     for (uint16_t place = 0; place < rounds->edge_count; place++)
         rounds->edges[place].bytes = bytes_for(rounds, &rounds->edges[place]);
     sort(rounds);
-    needs_ns = choose(rounds, left_ns);
+    uint64_t needs_ns = choose_or_look(rounds, &left_ns);
     if (rounds->edge_count == 0) {
         rounds->over = true;
         return false;

@@ -1,12 +1,18 @@
-/* Rounds of measurements before a plan is used: its own edges of which nothing fresh is known, all of a round side by
- * side.
+/* Rounds of measurements before a plan is used: its own edges of which nothing fresh is known, all of a round side
+ * by side.
  *
- * What all rounds together may take is reckoned anew before each one, by the newest plan: what was measured shows how
- * long the job takes. Bytes: of each port and direction ROUNDS_OBJECT_PPM of the object. Time: ROUNDS_PLAN_PPM of what
- * the plan takes until its last receiver has all, ROUNDS_NS_MOST at most. A round has those of its edges that go into
- * both, those first that take least; the others are left to later ones. So measuring never takes a larger share of the
- * job than that, and what is known cheaply makes room for what costs more: that ports are not what limits the plan.
- * Where the operator has said how long it may take, that counts in place of both.
+ * What all rounds together may take is reckoned anew before each one, by the newest plan: what was measured shows
+ * how long the job takes. Bytes: of each port and direction ROUNDS_OBJECT_PPM of the object. Time: ROUNDS_PLAN_PPM
+ * of what the plan takes until its last receiver has all, ROUNDS_NS_MOST at most. A round has those of its edges
+ * that go into both, those first that take least; the others are left to later ones. So measuring never takes a
+ * larger share of the job than that, and what is known cheaply makes room for what costs more: that ports are not
+ * what limits the plan. Where the operator has said how long it may take, that counts in place of both.
+ *
+ * An edge from a site to itself is the site's line (probe/joint.h): that of who asks comes first, since no plan is
+ * faster, those of others behind all edges, one at a time. While nothing is known, though, the plan rests on ports,
+ * and may be far too short: then the first round is a look at lines alone, one train each, side by side, which tell
+ * of slow paths, too. A look is at all of them where that takes no more than ROUNDS_LOOK_PPM of the plan's time;
+ * where nothing else fits, at those that it takes ROUNDS_LOOK_PPM_MOST for, and the asker's in any case.
  *
  * Sites are numbers below ROTATION_NODES_MAX. Sans-IO. */
 #pragma once
@@ -17,18 +23,23 @@
 #include "base/units.h"
 #include "probe/rotation.h"
 
-#define ROUNDS_MOST        3u
-#define ROUNDS_EDGES_MAX   128u
-#define ROUNDS_OBJECT_PPM  10000u
-#define ROUNDS_PLAN_PPM    50000u
-#define ROUNDS_NS_MOST     (10 * NS_PER_S)
-#define ROUNDS_BYTES_LEAST 100000u          /* of an edge's trains, less says little … */
-#define ROUNDS_BYTES_MOST  1500000u         /* … and more no more … */
-#define ROUNDS_TRAIN_NS    (16 * NS_PER_MS) /* … nor more than its port sends in so long */
-#define ROUNDS_TEST_BYTES  40000u           /* the test of its ends, which comes before */
-#define ROUNDS_TRAINS      4u
-#define ROUNDS_SLACK_NS    (40 * NS_PER_MS) /* of a measurement: reports that take a turn */
-#define ROUNDS_PATIENCE    3u /* of what it should take: a path may be far slower than its ports */
+#define ROUNDS_MOST          6u
+#define ROUNDS_EDGES_MAX     128u
+#define ROUNDS_OBJECT_PPM    10000u
+#define ROUNDS_PLAN_PPM      35000u
+#define ROUNDS_LOOK_PPM      60000u
+#define ROUNDS_LOOK_PPM_MOST 500000u
+#define ROUNDS_NS_MOST       (10 * NS_PER_S)
+#define ROUNDS_BYTES_LEAST   100000u          /* of an edge's trains, less says little … */
+#define ROUNDS_BYTES_MOST    1500000u         /* … and more no more … */
+#define ROUNDS_TRAIN_NS      (16 * NS_PER_MS) /* … nor more than its port sends in so long */
+#define ROUNDS_TEST_BYTES    40000u           /* the test of its ends, which comes before */
+#define ROUNDS_TRAINS        4u
+#define ROUNDS_SLACK_NS      (40 * NS_PER_MS) /* of a measurement: reports that take a turn */
+#define ROUNDS_LOOK_BYTES    400000u          /* of a line in a look: one train */
+#define ROUNDS_LOOK_SLOWER   4u               /* a train of a look takes so many times what its port would */
+#define ROUNDS_LOOK_PATIENCE 2u               /* of what it should take */
+#define ROUNDS_PATIENCE      3u /* of what it should take: a path may be far slower than its ports */
 
 struct rounds_goal {
     uint64_t size_bytes; /* of the object */
@@ -38,11 +49,13 @@ struct rounds_goal {
 
 struct round_edge {
     uint16_t from, to; /* sites */
-    uint64_t rtt_ns;   /* between them */
-    uint64_t asker_ns; /* round trip from who asks to `from` */
+    uint64_t rtt_ns;   /* between them; of a line to the farthest site */
+    uint64_t asker_ns; /* round trip from who asks to `from`; 0: it is who asks */
     uint64_t port_bps; /* the slower one of the two */
     uint64_t wait_ns;  /* rounds_begin says: begin so long after the round has … */
     uint32_t bytes;    /* … with so many in trains */
+    uint16_t trains;   /* … at most */
+    bool look;         /* a line that only a first look is to have */
 };
 
 struct rounds {
@@ -53,6 +66,7 @@ struct rounds {
     bool over;         /* there is no other */
     uint64_t out_bytes[ROTATION_NODES_MAX], in_bytes[ROTATION_NODES_MAX]; /* by site, asked for so far */
     uint64_t asked[ROTATION_NODES_MAX];                                   /* [from]: bit `to` */
+    uint64_t silent[ROTATION_NODES_MAX]; /* the same: nothing came of it, once */
     uint16_t edge_count;
     struct round_edge edges[ROUNDS_EDGES_MAX]; /* of the newest */
 };
@@ -65,6 +79,8 @@ uint64_t rounds_bytes(const struct rounds_goal *goal);
 uint64_t rounds_time_ns(const struct rounds_goal *goal);
 /* One more edge that is not known, for the next round: what was in a round before is not asked again. */
 void rounds_add(struct rounds *rounds, const struct round_edge *edge);
-/* The next round, of what was added as far as there are bytes and time for it: `edges` is whom to ask for what. False:
- * there is none, and no other after it. */
+/* Nothing came of that edge of the newest round, as trains met or were lost: it may be in one more. */
+void rounds_silent(struct rounds *rounds, uint16_t from, uint16_t to);
+/* The next round, of what was added as far as there are bytes and time for it: `edges` is whom to ask for what.
+ * False: there is none, and no other after it. */
 bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_t now_ns);

@@ -54,7 +54,8 @@ static void print_usage(FILE *stream)
             "newest job,\n"
             "--dot and --svg draw it; so does job plan FILE, which sends nothing (--dry-run is the same).\n"
             "probe PEER " PLOT_OPTION
-            " FILE draws the newest of its trains too, as SVG. probe all says what it costs to\n"
+            " FILE draws the newest of its trains too, as SVG. probe SITE SITE, of one name: its\n"
+            "line out, which all of its paths share. probe all says what it costs to\n"
             "measure all pairs, asks whether to start (unless --yes is given, or the standard input is no "
             "terminal), and\n"
             "follows it; Ctrl-C ends it, what is known stays. --order: fewer trains, only what a plan may "

@@ -44,8 +44,8 @@ static bool is(const json_t *row, const char *key, const char *value)
 static json_t *ask_row(struct client *client, const char *peer, const char *to, int *result)
 {
     json_t *all = probe_ask_all(client, result), *found = NULL, *row;
-    bool own = to[0] == '\0' || is(all, "node", peer);
-    const char *end = to[0] == '\0' ? peer : to;
+    bool line = strcmp(peer, to) == 0, own = !line && (to[0] == '\0' || is(all, "node", peer));
+    const char *end = line ? "(line)" : to[0] == '\0' ? peer : to;
     size_t index;
     if (all == NULL)
         return NULL;

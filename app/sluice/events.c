@@ -74,6 +74,17 @@ static void scan_peers(struct events *events, const struct node *node, uint64_t 
     }
 }
 
+static void scan_line(struct events *events, const struct node *node)
+{
+    char text[CONTROL_TEXT_BYTES];
+    if (events->line_said)
+        return;
+    node_narrow_line(node, text, sizeof(text));
+    events->line_said = text[0] != '\0';
+    if (events->line_said)
+        event_add(events, EVENT_LINE, 0, "", text);
+}
+
 static void scan_namesake(struct events *events, const struct node *node, uint64_t now_ns)
 {
     char text[CONTROL_TEXT_BYTES];
@@ -211,6 +222,7 @@ void events_scan(struct events *events, const struct node *node, struct port *po
     scan_links(events, ports, port_count);
     scan_holders(events, ports, port_count, now_ns);
     scan_peers(events, node, now_ns);
+    scan_line(events, node);
     scan_namesake(events, node, now_ns);
     scan_job(events, node);
 }
@@ -251,6 +263,9 @@ static void event_print(const struct event *event, const char *node_name)
         break;
     case EVENT_SILENCE:
         fprintf(stderr, LOG_WARNING "%s: peer %s: %s\n", node_name, event->name, event->text);
+        break;
+    case EVENT_LINE:
+        fprintf(stderr, LOG_WARNING "%s: %s\n", node_name, event->text);
         break;
     case EVENT_HOLDER:
         fprintf(stderr, LOG_WARNING "%s: another host has the address of %s, %s\n", node_name, event->name,

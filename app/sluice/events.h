@@ -22,6 +22,7 @@ enum event_kind {
     EVENT_RECEIVED,
     EVENT_MISFIT,
     EVENT_SILENCE,
+    EVENT_LINE,
     EVENT_HOLDER,
     EVENT_NAMESAKE
 };
@@ -45,6 +46,7 @@ struct events {
     bool peer_up[NODE_PEERS_MAX];
     bool silence_said[NODE_PEERS_MAX];   /* of the peer, since it was up */
     struct gaps misfits[NODE_PEERS_MAX]; /* of the peer: it does not fit, and that was said */
+    bool line_said;                      /* that the node's line is narrower than its port */
     struct claim namesake;               /* another node has this one's name */
     uint64_t namesake_hellos;
     bool link_up[NODE_PORTS_MAX];

@@ -94,7 +94,7 @@ static uint32_t pairs_told(const struct node *node)
     uint32_t told = 0;
     for (uint16_t from = 0; from <= node->peer_count; from++)
         for (uint16_t to = 0; to <= node->peer_count; to++)
-            told += from != to && is_told(pairs_result(node, from, to));
+            told += is_told(pairs_result(node, from, to));
     return told;
 }
 
@@ -127,7 +127,7 @@ static void report_pair(const struct node *node, struct report *report, uint16_t
     struct estimate now = estimate_now(result, now_ns);
     report_row(report);
     report_text(report, "from", pairs_site_name(node, from));
-    report_text(report, "to", pairs_site_name(node, to));
+    report_text(report, "to", from == to ? PAIRS_LINE : pairs_site_name(node, to));
     report_text(report, "kind", estimate_kind_word(now.kind));
     report_u64(report, "avail_bps", now.avail_bps);
     report_u64(report, "low_bps", now.low_bps);
@@ -167,7 +167,7 @@ static void cell_of(const struct pair_result *result, uint64_t now_ns, char cell
                                                   : word_of(probe_answer_words, result->answer));
 }
 
-/* For people: from the left to the top, Gbit/s. */
+/* For people: from the left to the top, Gbit/s; of a site to itself its line. */
 static void report_matrix(const struct node *node, struct report *report, uint64_t now_ns)
 {
     report_table(report, "gbps");
@@ -176,7 +176,7 @@ static void report_matrix(const struct node *node, struct report *report, uint64
         report_text(report, "from", pairs_site_name(node, from));
         for (uint16_t to = 0; to <= node->peer_count; to++) {
             char cell[CELL_BYTES] = "";
-            if (from != to)
+            if (from != to || is_told(pairs_result(node, from, to)))
                 cell_of(pairs_result(node, from, to), now_ns, cell);
             report_text(report, pairs_site_name(node, to), cell);
         }
@@ -194,7 +194,7 @@ static void report_pairs(const struct node *node, struct report *report, uint64_
     report_table(report, "pairs");
     for (uint16_t from = 0; from <= node->peer_count; from++)
         for (uint16_t to = 0; to <= node->peer_count; to++)
-            if (from != to && is_told(pairs_result(node, from, to)) && fitting > 0) {
+            if (is_told(pairs_result(node, from, to)) && fitting > 0) {
                 report_pair(node, report, from, to, now_ns);
                 fitting--;
             }
@@ -213,7 +213,7 @@ static bool is_reason(const struct node *node, enum estimate_reason reason)
     }
     for (uint16_t from = 0; from <= node->peer_count; from++)
         for (uint16_t to = 0; to <= node->peer_count; to++)
-            found |= from != to && pairs_result(node, from, to)->estimate.kind == ESTIMATE_REFUSED &&
+            found |= pairs_result(node, from, to)->estimate.kind == ESTIMATE_REFUSED &&
                      pairs_result(node, from, to)->estimate.reason == reason;
     return found;
 }

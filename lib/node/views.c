@@ -1,4 +1,5 @@
 /* What a node tells programs of itself. */
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "node/flow/flow.h"
 #include "node/job/object_kind.h"
 #include "node/node.h"
+#include "node/peer/path_table.h"
 #include "node/role/source.h"
 #include "node/train/all.h"
 #include "node/train/prober.h"
@@ -134,6 +136,20 @@ void node_peer_silence(const struct node *node, uint32_t index, char *text, size
 {
     CHECK(index < node->peer_count);
     misfit_silence(node, &node->peers[index], text, room);
+}
+
+void node_narrow_line(const struct node *node, char *text, size_t room)
+{
+    struct wire_available_peer line;
+    uint64_t rate_bps = node->config.ports[0].rate_bps;
+    bool known = path_table_available(node->paths, PATH_SITE_SELF, PATH_SITE_SELF, node->now_ns, &line);
+    text[0] = '\0';
+    if (known && line.high_kbps != 0 && line.avail_kbps * UINT64_C(1000) < rate_bps / 4 * 3)
+        snprintf(text, room,
+                 "%" PRIu32 ".%03" PRIu32 " Mbit/s were left on the way out, of the port's %" PRIu64
+                 ": if that is the site's line, write rate: %" PRIu32 "Mbps",
+                 line.avail_kbps / 1000, line.avail_kbps % 1000, rate_bps / 1000000,
+                 MAX(line.avail_kbps / 1000, UINT32_C(1)));
 }
 
 uint64_t node_namesake(const struct node *node, char *text, size_t room)

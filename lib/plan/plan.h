@@ -117,7 +117,9 @@ struct plan_request {
     uint64_t
         wanted_bps; /* payload rate that the job asks for; auto looks for no more. 0: all that can be had */
     struct plan_node nodes[PLAN_NODES_MAX];
-    struct plan_path paths[PLAN_NODES_MAX][PLAN_NODES_MAX]; /* [from][to] */
+    /* [from][to]; of a node to itself: its line, the way out behind its interface that all of its paths share, as far as
+     * that was measured, or without an interval, as it is guessed by others' lines. */
+    struct plan_path paths[PLAN_NODES_MAX][PLAN_NODES_MAX];
     /* Of the slower interface of its ends, what a path is taken to carry of which nothing is known; 0: all of it. */
     uint32_t assumed_ppm;
     uint16_t shared_count;

@@ -35,9 +35,25 @@ bool plan_draw_trees(const struct plan *plan, const struct plan_request *request
     return !sheet.full;
 }
 
+/* "line of canada, out: 48.0 Mbit/s, measured": what is known of it is less than the interface. False: it is not. */
+static bool line_text(const struct plan_request *request, uint16_t node, char *text, size_t room,
+                      bool *fitted)
+{
+    const struct plan_path *line = &request->paths[node][node];
+    uint64_t bps = line->avb_kbps * UINT64_C(1000), tenths = (bps + 50000) / 100000;
+    if (!plan_path_limits(request->avb_of, line) || bps >= request->nodes[node].up_bps)
+        return false;
+    int length =
+        snprintf(text, room, "line of %s, out: %" PRIu64 ".%" PRIu64 " Mbit/s, %s", request->nodes[node].name,
+                 tenths / 10, tenths % 10, plan_path_told(line) ? "assumed by others' lines" : "measured");
+    *fitted = fits(length, room);
+    return true;
+}
+
 bool plan_limit_text(const struct plan_limit *limit, const struct plan_request *request, char *text,
                      size_t room)
 {
+    bool fitted;
     static const char *const rows[PLAN_ROW_COUNT] = {
         [PLAN_ROW_UPLINK] = "uplink of",     [PLAN_ROW_DOWNLINK] = "downlink of",
         [PLAN_ROW_PACKETS] = "packets/s of", [PLAN_ROW_WINDOW] = "window of",
@@ -49,6 +65,8 @@ bool plan_limit_text(const struct plan_limit *limit, const struct plan_request *
         (!cap && limit->node >= (shared ? request->shared_count : request->node_count)) ||
         (path && limit->to >= request->node_count))
         return false;
+    if (limit->row == PLAN_ROW_UPLINK && line_text(request, limit->node, text, room, &fitted))
+        return fitted;
     const char *name = cap      ? ""
                        : shared ? request->shared[limit->node].name
                                 : request->nodes[limit->node].name;

@@ -57,7 +57,6 @@ def path_between_two_others(world):
 
 def refusals(world):
     for words, status, said in ((("probe", "two", "nobody"), 4, "there is no peer 'nobody'"),
-                                (("probe", "two", "two"), 4, "there is no path"),
                                 (("probe", "stop"), 4, "all pairs are not being measured"),
                                 (("probe", "start"), 4, "not estimated")):
         result = world.run(*words)

@@ -27,8 +27,8 @@ static void rounds__budget(void **state)
         struct rounds_goal goal;
         uint64_t bytes, time_ns;
     } rows[] = {
-        {{600000000, 60 * NS_PER_S, 0}, 6000000, 3 * NS_PER_S},
-        {{60000000, 6 * NS_PER_S, 0}, 600000, 300 * NS_PER_MS},
+        {{600000000, 60 * NS_PER_S, 0}, 6000000, 2100 * NS_PER_MS},
+        {{60000000, 6 * NS_PER_S, 0}, 600000, 210 * NS_PER_MS},
         {{UINT64_C(1000000000000), 100000 * NS_PER_S, 0}, UINT64_C(10000000000), 10 * NS_PER_S},
         {{1000, NS_PER_MS, 3 * NS_PER_S}, UINT64_MAX, 3 * NS_PER_S},
     };
@@ -39,14 +39,14 @@ static void rounds__budget(void **state)
     }
 }
 
-/* Three rounds of five paths, of which one leaves each site: no port sends or gets more than 1 % in all of them. */
+/* Five rounds of five paths, of which one leaves each site: no port sends or gets more than 1 % in all of them. */
 static void rounds__stay_within_the_object(void **state)
 {
     (void)state;
     struct rounds_goal goal = {.size_bytes = 600000000, .plan_ns = 60 * NS_PER_S};
     uint64_t now_ns = NS_PER_S;
     rounds_init(&rounds);
-    for (unsigned round = 1; round <= ROUNDS_MOST; round++) {
+    for (unsigned round = 1; round <= 5; round++) {
         rounds_end(&rounds);
         for (uint16_t from = 0; from < 5; from++)
             add(from, (uint16_t)((from + round) % 6));
@@ -54,7 +54,7 @@ static void rounds__stay_within_the_object(void **state)
         assert_int_equal(rounds.count, round);
         assert_int_equal(rounds.edge_count, 5);
         assert_true(rounds.end_ns > now_ns && rounds.end_ns <= NS_PER_S + rounds_time_ns(&goal));
-        now_ns += 300 * NS_PER_MS;
+        now_ns += 200 * NS_PER_MS;
     }
     for (uint16_t site = 0; site < 6; site++) {
         assert_true(rounds.out_bytes[site] <= 6000000);
@@ -62,7 +62,7 @@ static void rounds__stay_within_the_object(void **state)
     }
     rounds_end(&rounds);
     add(5, 1);
-    assert_false(rounds_begin(&rounds, &goal, now_ns));
+    assert_false(rounds_begin(&rounds, &goal, now_ns + 2 * NS_PER_S));
 }
 
 /* What nothing of goes into bytes or time is no round, nor is there a later one. */
@@ -127,6 +127,102 @@ static void rounds__ask_once_and_in_turn(void **state)
     assert_false(rounds_begin(&rounds, &goal, NS_PER_S));
 }
 
+static void add_line(uint16_t site, bool look)
+{
+    struct round_edge line = {.from = site,
+                              .to = site,
+                              .rtt_ns = 60 * NS_PER_MS,
+                              .asker_ns = site == 0 ? 0 : 60 * NS_PER_MS,
+                              .port_bps = GBIT,
+                              .look = look};
+    rounds_add(&rounds, &line);
+}
+
+static bool begin(uint64_t size_bytes, uint64_t plan_ms, uint64_t now_ns)
+{
+    struct rounds_goal goal = {.size_bytes = size_bytes, .plan_ns = plan_ms * NS_PER_MS};
+    return rounds_begin(&rounds, &goal, now_ns);
+}
+
+/* While nothing is known lines are looked at, by one train each, as many as there is time for. */
+static void rounds__look_first(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t size_bytes, plan_ms;
+        bool own;        /* that of who asks is among them */
+        unsigned looks;  /* 0: no look … */
+        unsigned others; /* … but so many others */
+    } rows[] = {
+        {UINT64_C(1000000000), 9000, true, 5, 0}, /* in no time */
+        {100000000, 900, true, 5, 0},             /* nothing else fits */
+        {100000000, 300, true, 1, 0},             /* nor do others' */
+        {100000000, 900, false, 0, 0},            /* what one plan rests on is not known by others' */
+        {10000000, 900, true, 0, 0},              /* too few bytes */
+        {UINT64_C(10000000000), 90000, false, 0, 1},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        rounds_init(&rounds);
+        add(1, 2);
+        for (uint16_t site = rows[row].own ? 0 : 1; site < 5; site++)
+            add_line(site, site > 0);
+        bool any = rows[row].looks + rows[row].others > 0;
+        assert_int_equal(begin(rows[row].size_bytes, rows[row].plan_ms, 0), any);
+        if (!any)
+            continue;
+        assert_int_equal(rounds.edge_count, rows[row].looks + rows[row].others);
+        for (uint16_t place = 0; place < rounds.edge_count && rows[row].looks > 0; place++) {
+            assert_int_equal(rounds.edges[place].from, place);
+            assert_int_equal(rounds.edges[place].to, place);
+            assert_int_equal(rounds.edges[place].trains, 1);
+            assert_true(place == 0 || rounds.edges[place].wait_ns > rounds.edges[place - 1].wait_ns);
+        }
+        rounds_end(&rounds);
+        add(1, 2);
+        assert_int_equal(rounds.edge_count, rows[row].looks > 0); /* it was not in that round */
+    }
+}
+
+/* Later that of who asks comes before edges, others' behind all. */
+static void rounds__lines_by_themselves(void **state)
+{
+    (void)state;
+    rounds_init(&rounds);
+    add(1, 2);
+    assert_true(begin(UINT64_C(10000000000), 90000, 0));
+    rounds_end(&rounds);
+    add_line(2, false);
+    add(3, 4);
+    add_line(1, false);
+    add_line(0, false);
+    assert_true(begin(UINT64_C(10000000000), 90000, NS_PER_S));
+    static const uint16_t from[] = {0, 3, 2, 1}, to[] = {0, 4, 2, 1};
+    assert_int_equal(rounds.edge_count, 4);
+    for (uint16_t place = 0; place < 4; place++) {
+        assert_int_equal(rounds.edges[place].from, from[place]);
+        assert_int_equal(rounds.edges[place].to, to[place]);
+        assert_true(rounds.edges[place].trains > 1);
+        assert_true(place == 0 ||
+                    rounds.edges[place].wait_ns >= rounds.edges[place - 1].wait_ns + 60 * NS_PER_MS);
+    }
+    assert_int_equal(rounds.in_bytes[1], 0);
+}
+
+/* One of which nothing came is asked for once more, and no more. */
+static void rounds__again_once(void **state)
+{
+    (void)state;
+    rounds_init(&rounds);
+    for (unsigned turn = 0; turn < 3; turn++) {
+        rounds_end(&rounds);
+        add(0, 1);
+        add(0, 2);
+        assert_int_equal(begin(UINT64_C(10000000000), 90000, turn * NS_PER_S), turn < 2);
+        assert_int_equal(rounds.edge_count, turn == 0 ? 2 : turn == 1);
+        rounds_silent(&rounds, 0, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +231,9 @@ int main(void)
         cmocka_unit_test(rounds__too_small),
         cmocka_unit_test(rounds__what_fits),
         cmocka_unit_test(rounds__ask_once_and_in_turn),
+        cmocka_unit_test(rounds__look_first),
+        cmocka_unit_test(rounds__lines_by_themselves),
+        cmocka_unit_test(rounds__again_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,18 +252,18 @@ bool measure_report(const struct node *node, uint32_t job, uint64_t now_ns, uint
     return *next < node->peer_count;
 }
 
-/* What trains from here have measured; nothing is said where that is nothing. */
-static void report_available(struct node *node, uint16_t asker, uint64_t now_ns)
+void measure_report_available(struct node *node, uint16_t asker, uint64_t now_ns)
 {
     struct control_available report = {0};
-    for (uint16_t index = 0; index < node->peer_count; index++) {
+    for (uint16_t site = 0; site < node->paths->count; site++) {
         struct wire_available_peer *entry = &report.peers[report.fixed.count];
-        if (path_table_available(node->paths, PATH_SITE_SELF, index + 1u, now_ns, entry)) {
-            name_copy(entry->peer.text, sizeof(entry->peer.text), node->peers[index].config->name);
+        if (path_table_available(node->paths, PATH_SITE_SELF, site, now_ns, entry)) {
+            const char *name = site == PATH_SITE_SELF ? node->config.name : node->config.peers[site - 1].name;
+            name_copy(entry->peer.text, sizeof(entry->peer.text), name);
             entry->high_kbps = entry->high_kbps == 0 ? UINT32_MAX : entry->high_kbps;
             report.fixed.count++;
         }
-        bool last = index + 1u == node->peer_count;
+        bool last = site + 1u == node->paths->count;
         if (report.fixed.count == CONTROL_AVAILABLES_MAX || (last && report.fixed.count > 0)) {
             post(node, asker, CONTROL_AVAILABLE, &report);
             report = (struct control_available){0};
@@ -277,7 +277,7 @@ static bool report_to(struct node *node, uint16_t asker, uint32_t job, uint64_t 
     if (post_room(node, asker) < node->peer_count / CONTROL_MEASUREMENTS_MAX + 1u)
         return false;
     if (post_has_ample_room(node, asker))
-        report_available(node, asker, now_ns);
+        measure_report_available(node, asker, now_ns);
     struct control_measurement report;
     uint16_t next = 0;
     bool more = true;

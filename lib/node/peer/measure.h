@@ -53,3 +53,5 @@ uint16_t measure_tick(struct node *node, uint64_t now_ns, uint32_t own_jobs[MEAS
 /* The part of this node's report that begins at peer *next, which is moved on. False: that was the last. */
 bool measure_report(const struct node *node, uint32_t job, uint64_t now_ns, uint16_t *next,
                     struct control_measurement *report);
+/* Tells that peer what trains from here have measured, of this node's line in its own name; nothing where that is nothing. */
+void measure_report_available(struct node *node, uint16_t asker, uint64_t now_ns);

@@ -2,7 +2,8 @@
  * sites' interfaces: one table for all of its jobs, so that what one job has measured serves the next. It
  * knows each entry's age; whoever asks says what is too old for him.
  *
- * Sites count from 0, the node itself; peer i is site i + 1. Fixed size; no IO; times are the node's. */
+ * Sites count from 0, the node itself; peer i is site i + 1. The path of a site to itself is its line: what trains found
+ * of the way out that all of its paths share. Fixed size; no IO; times are the node's. */
 #pragma once
 
 #include "base/arena.h"

@@ -6,6 +6,7 @@
 #include "node/peer/measure.h"
 #include "node/role/site.h"
 #include "node/role/source.h"
+#include "node/train/pairs.h"
 
 #define ROW(kind, rights) [kind] = (rights),
 static const uint8_t message_rights[CONTROL_KIND_COUNT] = {MESSAGE_RIGHTS(ROW)};
@@ -41,7 +42,7 @@ bool rights_check(struct node *node, uint16_t peer, uint8_t kind, const uint8_t 
     if ((rights & RIGHT_ASKER) != 0)
         return rights_may_measure(node, peer);
     if ((rights & RIGHT_ASKED) != 0)
-        return measure_was_asked(node, peer);
+        return measure_was_asked(node, peer) || (kind == CONTROL_AVAILABLE && pairs_waits_for(node, peer));
     /* What is no message, or too short, its decoder refuses. */
     if (rights == 0 || (rights & RIGHT_PEER) != 0 || length < sizeof(uint32_t))
         return true;

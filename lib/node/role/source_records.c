@@ -39,7 +39,7 @@ void source_take_available(struct node *node, uint16_t peer, const struct contro
         const struct wire_available_peer *entry = &available->peers[index];
         uint16_t to = table_site(node, entry->peer.text);
         uint32_t high_kbps = entry->high_kbps == UINT32_MAX ? 0 : entry->high_kbps;
-        if (to != UINT16_MAX && to != from)
+        if (to != UINT16_MAX)
             path_table_set_available(node->paths, from, to, entry->avail_kbps, entry->low_kbps, high_kbps,
                                      elapsed_ns(now_ns, entry->age_ms * NS_PER_MS));
     }

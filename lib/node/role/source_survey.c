@@ -71,40 +71,171 @@ static void add_edge(const struct node *node, struct source *source, struct plan
     rounds_add(&source->survey.rounds, &one);
 }
 
-/* Of the paths measured so far, as shares of their interfaces in ascending order: `share_ppm` has room for all of a plan's. */
-#define SHARES_MAX 256
-static unsigned known_shares(const struct plan_request *request, uint32_t *share_ppm)
+/* The line of a node that sends to several: one train more than its paths, which alone don't tell what they share. */
+static void add_line(const struct node *node, struct source *source, uint16_t sender, bool look)
 {
-    unsigned count = 0;
-    for (uint16_t from = 0; from < request->node_count; from++)
-        for (uint16_t to = 0; to < request->node_count; to++) {
-            struct plan_known known = plan_path_known(request->avb_of, &request->paths[from][to]);
-            uint64_t ends_bps = MIN(request->nodes[from].up_bps, request->nodes[to].down_bps);
-            bool at_least = request->paths[from][to].avb_high_kbps == 0;
-            uint64_t bps = at_least ? ends_bps : request->paths[from][to].avb_kbps * UINT64_C(1000);
-            if (known.basis != PLAN_BASIS_MEASURED || !plan_known_starts(&known) || count == SHARES_MAX)
-                continue;
-            uint32_t share = (uint32_t)muldiv64(MIN(bps, ends_bps), PLAN_WHOLE_PPM, ends_bps);
-            unsigned place = count++;
-            for (; place > 0 && share_ppm[place - 1] > share; place--)
-                share_ppm[place] = share_ppm[place - 1];
-            share_ppm[place] = share;
-        }
-    return count;
+    const struct plan_request *request = &source->request;
+    uint16_t site = path_site(source, sender);
+    struct round_edge one = {.from = site,
+                             .to = site,
+                             .asker_ns = site == PATH_SITE_SELF ? 0 : node->peers[site - 1].rtt_min_ns,
+                             .port_bps = request->nodes[sender].up_bps,
+                             .look = look};
+    for (uint16_t to = 0; to < request->node_count; to++)
+        if (to != sender && request->paths[sender][to].rtt_us != PLAN_RTT_UNKNOWN)
+            one.rtt_ns = MAX(one.rtt_ns, request->paths[sender][to].rtt_us * NS_PER_US);
+    rounds_add(&source->survey.rounds, &one);
 }
 
-/* While rounds follow: like the middle one of those that were measured, so that what is better than most is kept and what is worse
- * is replaced. In the end like one of the lowest quarter: what is known counts more. */
+static bool line_known(const struct plan_request *request, uint16_t node)
+{
+    struct plan_known known = plan_path_known(request->avb_of, &request->paths[node][node]);
+    return known.basis == PLAN_BASIS_MEASURED && plan_known_starts(&known);
+}
+
+/* Of whom the plan has send to several what the line carries is not known: theirs are to be measured, too; a first look is at
+ * all that may send. */
+static bool add_lines(const struct node *node, struct source *source)
+{
+    const struct plan *plan = &source->plan;
+    uint64_t to_mask[PLAN_NODES_MAX] = {0};
+    bool any = false;
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++)
+        for (uint16_t index = 0; index < plan->trees[tree].edge_count; index++) {
+            struct plan_edge edge = plan->trees[tree].edges[index];
+            to_mask[edge.from] |= UINT64_C(1) << edge.to;
+        }
+    for (uint16_t sender = 0; sender < plan->node_count; sender++) {
+        bool several = __builtin_popcountll(to_mask[sender]) >= 2;
+        if (source->request.nodes[sender].leaf || line_known(&source->request, sender))
+            continue;
+        any |= several;
+        if (several || (source->survey.rounds.count == 0 && source->survey.hoped))
+            add_line(node, source, sender, !several);
+    }
+    return any;
+}
+
+#define ALONE_PART 8u /* of what is available: intervals of a measurement by itself are narrower */
+
+/* What has been measured so far, as shares in ascending order. */
+#define SHARES_MAX 256
+struct shares {
+    unsigned count;
+    uint32_t ppm[SHARES_MAX];
+};
+
+static void share_add(struct shares *shares, uint64_t bps, uint64_t of_bps)
+{
+    uint32_t share = (uint32_t)MIN(muldiv64(bps, PLAN_WHOLE_PPM, of_bps), (uint64_t)UINT32_MAX);
+    unsigned place = shares->count;
+    if (shares->count == SHARES_MAX)
+        return;
+    for (shares->count++; place > 0 && shares->ppm[place - 1] > share; place--)
+        shares->ppm[place] = shares->ppm[place - 1];
+    shares->ppm[place] = share;
+}
+
+/* While rounds follow the middle one, so that what is better than most is kept and what is worse is replaced. In the end one of
+ * the lowest quarter: what is known counts more. UINT32_MAX: there is none. */
+static uint32_t share_like(const struct shares *shares, bool last)
+{
+    return shares->count == 0 ? UINT32_MAX : shares->ppm[last ? shares->count / 4 : shares->count / 2];
+}
+
+static bool is_measured(const struct plan_request *request, uint16_t from, uint16_t to)
+{
+    struct plan_known known = plan_path_known(request->avb_of, &request->paths[from][to]);
+    return known.basis == PLAN_BASIS_MEASURED && plan_known_starts(&known);
+}
+
+/* Of a path that was measured, or a line; `most_bps` where it is no limit. */
+static uint64_t measured_bps(const struct plan_path *path, uint64_t most_bps)
+{
+    return plan_path_at_least(path) ? most_bps : MIN(path->avb_kbps * UINT64_C(1000), most_bps);
+}
+
+static uint64_t ends_bps(const struct plan_request *request, uint16_t from, uint16_t to)
+{
+    return MIN(request->nodes[from].up_bps, request->nodes[to].down_bps);
+}
+
+/* By a train of its own; what a train for its sender's line found is known to a tenth at best. */
+static bool is_measured_alone(const struct plan_path *path)
+{
+    uint32_t width_kbps = (uint32_t)excess_of(path->avb_high_kbps, path->avb_low_kbps);
+    return plan_path_at_least(path) || width_kbps < path->avb_kbps / ALONE_PART;
+}
+
+/* Of paths, of their interfaces. A train for a sender's line finds those that are slow: they tell nothing of the others, which it
+ * went by as well, and which count as whole. */
+static void share_paths(const struct plan_request *request, struct shares *shares)
+{
+    shares->count = 0;
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++) {
+            const struct plan_path *path = &request->paths[from][to];
+            bool looked = is_measured(request, from, from), known = is_measured(request, from, to);
+            uint64_t most_bps = ends_bps(request, from, to);
+            if (from == to)
+                continue;
+            if (known && (!looked || is_measured_alone(path)))
+                share_add(shares, measured_bps(path, most_bps), most_bps);
+            else if (looked && !known)
+                share_add(shares, 1, 1);
+        }
+}
+
+/* The widest path of the node that was measured; 0: none was. */
+static uint64_t widest_bps(const struct plan_request *request, uint16_t node)
+{
+    uint64_t most_bps = 0;
+    for (uint16_t to = 0; to < request->node_count; to++)
+        if (to != node && is_measured(request, node, to))
+            most_bps = MAX(most_bps, measured_bps(&request->paths[node][to], ends_bps(request, node, to)));
+    return most_bps;
+}
+
+/* Lines of which nothing is known are like those that were measured: by the share of their interfaces, and by how much more
+ * they carry than one path alone. */
+static void guess_lines(struct plan_request *request, bool last)
+{
+    struct shares of_interface = {.count = 0}, of_path = {.count = 0};
+    for (uint16_t node = 0; node < request->node_count; node++) {
+        uint64_t up_bps = request->nodes[node].up_bps, path_bps = widest_bps(request, node);
+        if (!is_measured(request, node, node))
+            continue;
+        const struct plan_path *line = &request->paths[node][node];
+        share_add(&of_interface, measured_bps(line, up_bps), up_bps);
+        if (path_bps != 0)
+            share_add(&of_path,
+                      plan_path_at_least(line) ? UINT64_MAX / PLAN_WHOLE_PPM : measured_bps(line, up_bps),
+                      path_bps);
+    }
+    for (uint16_t node = 0; node < request->node_count; node++) {
+        struct plan_path *line = &request->paths[node][node];
+        uint64_t up_bps = request->nodes[node].up_bps, path_bps = widest_bps(request, node);
+        uint64_t guess_bps = muldiv64(up_bps, share_like(&of_interface, last), PLAN_WHOLE_PPM);
+        if (path_bps != 0)
+            guess_bps = MIN(guess_bps, muldiv64(path_bps, share_like(&of_path, last), PLAN_WHOLE_PPM));
+        if (guess_bps < up_bps && !plan_path_counts(request->avb_of, line))
+            line->avb_kbps = (uint32_t)MAX(guess_bps / 1000, UINT64_C(1));
+    }
+}
+
+/* What nothing is known of, once something is. */
 void source_survey_assume(struct job *job)
 {
     const struct source_survey *survey = &job->source->survey;
-    uint32_t share_ppm[SHARES_MAX];
+    struct plan_request *request = &job->source->request;
+    bool last = survey->settled || survey->rounds.count == ROUNDS_MOST;
+    struct shares shares;
     if (survey->rounds.count == 0)
         return;
-    unsigned count = known_shares(&job->source->request, share_ppm);
-    bool last = survey->settled || survey->rounds.count == ROUNDS_MOST;
-    if (count > 0)
-        job->source->request.assumed_ppm = MAX(share_ppm[last ? count / 4 : count / 2], 1u);
+    share_paths(request, &shares);
+    if (shares.count > 0)
+        request->assumed_ppm = MAX(share_like(&shares, last), 1u);
+    guess_lines(request, last);
 }
 
 /* No round follows this plan. Where it rests on what was only hoped for there is another, by what is known. */
@@ -135,6 +266,7 @@ enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_
             survey->hoped = true;
             add_edge(node, source, edge);
         }
+    survey->hoped |= add_lines(node, source);
     if (!rounds_begin(&survey->rounds, &goal, now_ns))
         return settle(survey);
     memset(survey->steps, 0, sizeof(survey->steps));
@@ -160,11 +292,28 @@ static uint8_t ask(struct node *node, const struct rounds *rounds, const struct 
     struct wire_probe_ask message = {.wait_us = (uint32_t)(edge->wait_ns / NS_PER_US),
                                      .lasts_ms = (uint32_t)MAX(lasts_ns / NS_PER_MS, UINT64_C(1)),
                                      .bytes = edge->bytes,
-                                     .trains = ROUNDS_TRAINS};
+                                     .trains = edge->trains};
     struct err err;
     bool asked = pairs_result(node, edge->from, edge->to)->asked ||
                  pairs_ask(node, edge->from, edge->to, &message, now_ns, &err);
     return asked ? SURVEY_ASKED : SURVEY_OVER;
+}
+
+/* A measurement that told nothing, though another one might. */
+static bool is_silent(const struct pair_result *result)
+{
+    if (result->answer == PROBE_MEASURED)
+        return !estimate_says(&result->estimate);
+    return result->asked || result->answer == PROBE_BUSY || result->answer == PROBE_NO_REPLY;
+}
+
+static void note_silent(const struct node *node, struct source_survey *survey)
+{
+    for (uint16_t place = 0; place < survey->rounds.edge_count; place++) {
+        const struct round_edge *edge = &survey->rounds.edges[place];
+        if (is_silent(pairs_result(node, edge->from, edge->to)))
+            rounds_silent(&survey->rounds, edge->from, edge->to);
+    }
 }
 
 bool source_survey_over(struct node *node, struct job *job, uint64_t now_ns)
@@ -182,6 +331,7 @@ bool source_survey_over(struct node *node, struct job *job, uint64_t now_ns)
     }
     if (!over && now_ns < survey->rounds.end_ns)
         return false;
+    note_silent(node, survey);
     job->text[0] = '\0';
     return true;
 }

@@ -5,6 +5,7 @@
 
 #include "node/peer/post.h"
 #include "node/train/in.h"
+#include "node/train/line.h"
 
 /* ---- budget: as that of trains that come in ---- */
 
@@ -49,7 +50,9 @@ static enum probe_answer hindrance(const struct node *node, const char *name, ui
         err_set(err, "%s measures no paths", node->config.name);
         return PROBE_OFF;
     }
-    if (to == PEER_NONE || to == PEER_SELF) {
+    if (to == PEER_SELF)
+        return line_hindrance(node, err) ? PROBE_UNKNOWN : PROBE_MEASURED;
+    if (to == PEER_NONE) {
         err_set(err, "%s has no peer '%s'", node->config.name, name);
         return PROBE_UNKNOWN;
     }
@@ -209,7 +212,8 @@ void asked_end(struct node *node, const struct asked_path *path, const struct as
         return;
     }
     tell_estimate(&fixed, &end->estimate, now_ns);
-    fixed.rtt_ns = node->peers[path->to].rtt_min_ns;
+    if (path->to != PEER_SELF)
+        fixed.rtt_ns = node->peers[path->to].rtt_min_ns;
     fixed.bytes = MAX(fixed.bytes, end->spent_bytes);
     if (declined)
         fixed.answer = PROBE_OFF;

@@ -1,5 +1,5 @@
-/* Measurements that others ask this node for: each is a path from here to one of its peers, begun at a time that the asker
- * names, over at another one.
+/* Measurements that others ask this node for: each is a path from here to one of its peers, or, asked for by this node's own
+ * name, its line (line.h), begun at a time that the asker names, over at another one.
  *
  * Asked is who is up; an answer goes out for each, and what can't be done is answered at once. Nobody makes this node send
  * more than it takes of others: trains for others have a budget of their own, as large as that of trains that come in
@@ -19,8 +19,8 @@
 #define ASKED_BYTES_LEAST 100000u         /* with less than that left nothing is begun */
 
 struct asked_path {
-    uint16_t asker; /* PEER_SELF: this node's own round of all pairs; PEER_NONE: who has forgotten it */
-    uint16_t to;
+    uint16_t asker;  /* PEER_SELF: this node's own round of all pairs; PEER_NONE: who has forgotten it */
+    uint16_t to;     /* PEER_SELF: the line */
     uint16_t trains; /* at most; 0: any number */
     /* The asker has said how long it may last: as soon as can be, whatever this node's own period. */
     bool quick;

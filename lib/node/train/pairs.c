@@ -23,7 +23,7 @@ void pairs_init(struct node *node, struct arena *arena)
 
 static struct pair_result *result_of(const struct pairs *pairs, uint16_t from, uint16_t to)
 {
-    CHECK(from < pairs->count && to < pairs->count && from != to);
+    CHECK(from < pairs->count && to < pairs->count);
     return &pairs->results[(uint32_t)from * pairs->count + to];
 }
 
@@ -92,8 +92,6 @@ bool pairs_ask_by_name(struct node *node, const char *from_name, const char *to_
     struct wire_probe_ask ask = {0};
     if (!site_of(node, from_name, &from, err) || !site_of(node, to_name, &to, err))
         return false;
-    if (from == to)
-        return err_set(err, "from %s to itself there is no path", from_name);
     return pairs_ask(node, from, to, &ask, now_ns, err);
 }
 
@@ -137,7 +135,7 @@ static struct estimate estimate_of(const struct wire_probe_answer *fixed, uint64
                              .discarded = fixed->discarded};
 }
 
-/* This node's own paths are in the table already. */
+/* What this node has measured is in the table already. */
 static void tell_table(struct node *node, const struct pair_end *end, uint64_t now_ns)
 {
     struct estimate now = known_at(&end->result->known, now_ns);
@@ -145,14 +143,14 @@ static void tell_table(struct node *node, const struct pair_end *end, uint64_t n
         path_table_set_estimate(node->paths, end->from, end->to, &now, now_ns);
 }
 
-/* What another node says is judged as what its planner would be told. */
+/* What another node says is judged as what its planner would be told; of a line the other end has no name. */
 static bool is_estimate(const struct node *node, const struct pair_open *open,
                         const struct estimate *estimate)
 {
     struct err err;
     struct ctl_estimate record = {.estimate = *estimate};
     name_copy(record.from, NAME_BYTES, pairs_site_name(node, open->from));
-    name_copy(record.to, NAME_BYTES, pairs_site_name(node, open->to));
+    name_copy(record.to, NAME_BYTES, open->to == open->from ? "line" : pairs_site_name(node, open->to));
     return ctl_estimate_valid(&record, &err);
 }
 
@@ -176,8 +174,9 @@ bool pairs_on_answer(struct node *node, uint16_t peer, const struct control_prob
     result->estimate = estimate;
     if (known_take(&result->known, &estimate, now_ns))
         tell_table(node, end, now_ns);
-    pairs->news_count += !result->news && from != PATH_SITE_SELF && estimate.kind != ESTIMATE_NONE;
-    result->news |= from != PATH_SITE_SELF && estimate.kind != ESTIMATE_NONE;
+    bool news = from != PATH_SITE_SELF && end->from != end->to && estimate.kind != ESTIMATE_NONE;
+    pairs->news_count += !result->news && news;
+    result->news |= news;
     digest_add(&node->digest, estimate.avail_bps ^ (uint64_t)end->from << 48 ^ (uint64_t)end->to << 56);
     return true;
 }
@@ -196,6 +195,14 @@ bool pairs_give_up(struct node *node, uint64_t now_ns, struct pair_end *end)
         return true;
     }
     return false;
+}
+
+bool pairs_waits_for(const struct node *node, uint16_t peer)
+{
+    bool waits = false;
+    for (uint16_t place = 0; place < node->pairs->open_count; place++)
+        waits |= node->pairs->open[place].from == peer + 1u;
+    return waits;
 }
 
 uint64_t pairs_next_ns(const struct node *node)

@@ -1,7 +1,8 @@
 /* What this node knows of paths between any two sites, because it has asked their senders: estimates, or why there is none.
  *
  * Who asks here names the pair; the sender's answer comes in a message, or does not: then the pair is given up after the time that
- * was named. What comes goes into the table of paths, and to the planner's history. Sites are those of peer/path_table.h. */
+ * was named. What comes goes into the table of paths, and to the planner's history. Sites are those of peer/path_table.h; the
+ * pair of a site with itself is its line, the way out that its paths share. */
 #pragma once
 
 #include "base/arena.h"
@@ -14,6 +15,7 @@
 
 #define PAIRS_OPEN_MAX  256 /* that wait for an answer */
 #define PAIRS_WHY_BYTES 96
+#define PAIRS_LINE      "(line)" /* the other end of a site's line, in what people read: no name is like that */
 #define PAIRS_REPLY_NS  (2 * NS_PER_S) /* for an answer, beyond the measurement and two round trips */
 
 struct pair_result {
@@ -60,6 +62,8 @@ bool pairs_on_answer(struct node *node, uint16_t peer, const struct control_prob
                      uint64_t now_ns, struct pair_end *end);
 /* One whose answer did not come; false: there is none. */
 bool pairs_give_up(struct node *node, uint64_t now_ns, struct pair_end *end);
+/* That peer was asked for a path, or its line, and has not answered. */
+bool pairs_waits_for(const struct node *node, uint16_t peer);
 uint64_t pairs_next_ns(const struct node *node); /* when the first is given up; TIME_NEVER: none waits */
 const struct pair_result *pairs_result(const struct node *node, uint16_t from, uint16_t to);
 /* A pair that there is a new estimate of, each once; NULL: there is none. */

@@ -4,23 +4,19 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "node/peer/path_table.h"
 #include "node/train/in.h"
+#include "node/train/prober_goal.h"
 #include "node/train/prober_results.h"
 
-#define LOAD_STEP_NS     (5 * NS_PER_S)
 #define RETRY_NS         (1 * NS_PER_MS)   /* an estimator whose train could not be sent is asked again */
 #define IDLE_NS          (200 * NS_PER_MS) /* nobody is there to be measured: another look */
 #define SWALLOWED_PART   4                 /* of a train, packets with one stamp */
-#define QUEUE_BYTES_MAX  250000u
 #define SLICE_NS         (2500 * NS_PER_MS)
 #define LONG_NS          NS_PER_S        /* to wait for a receiver: others have their turn */
 #define HOLD_NS_MAX      (60 * NS_PER_S) /* whatever a receiver says */
 #define BLIND_NS         (10 * NS_PER_S) /* behind one that told nothing; doubles … */
 #define BLIND_DOUBLES    6u              /* … so often */
-#define JOBS_PART        10
-#define JOBS_LOAD_NS     (10 * NS_PER_S)
-#define BACKGROUND_PARTS 8 /* of a slice: most of the random pause between two measurements */
+#define BACKGROUND_PARTS 8               /* of a slice: most of the random pause between two measurements */
 
 /* Of one peer in the background. */
 static uint64_t slice_of(const struct node *node)
@@ -51,34 +47,6 @@ void prober_init(struct node *node, struct arena *arena, uint64_t now_ns)
         prober->background_ns = now_ns + rng_below(&node->rng, slice_of(node));
 }
 
-/* ---- load ---- */
-
-/* What may be taken of a path: a tenth of it while this node has jobs. */
-static uint64_t load_ppb(const struct node *node)
-{
-    return core_has_jobs(node) && !node->prober->asked ? node->config.probe.load_ppb / JOBS_PART
-                                                       : node->config.probe.load_ppb;
-}
-
-static void roll_load(struct node *node, uint64_t now_ns)
-{
-    struct prober *prober = node->prober;
-    if (elapsed_ns(now_ns, prober->load_ns[1]) < LOAD_STEP_NS)
-        return;
-    prober->load_ns[0] = prober->load_ns[1];
-    prober->load_bytes[0] = prober->load_bytes[1];
-    prober->load_ns[1] = now_ns;
-    prober->load_bytes[1] = node->train_out->sent_bytes;
-}
-
-uint64_t prober_load_bps(const struct node *node, uint64_t now_ns)
-{
-    const struct prober *prober = node->prober;
-    uint64_t bytes = node->train_out->sent_bytes - prober->load_bytes[0];
-    uint64_t passed_ns = MAX(elapsed_ns(now_ns, prober->load_ns[0]), LOAD_STEP_NS);
-    return muldiv64(bytes, 8 * NS_PER_S, passed_ns);
-}
-
 /* ---- whose turn it is ---- */
 
 static bool can_measure(const struct peer *peer)
@@ -86,66 +54,10 @@ static bool can_measure(const struct peer *peer)
     return peer->state == PEER_UP && !peer->config->probe_off && peer->rtt_min_ns != 0;
 }
 
-/* In the background, with nobody else to be measured. */
-static bool goes_on(const struct node *node)
-{
-    uint16_t peers = 0;
-    for (uint16_t index = 0; index < node->peer_count; index++)
-        peers += !node->config.peers[index].probe_off;
-    return node->config.probe.background && !node->prober->asked && peers == 1;
-}
-
-/* While this node has jobs, and nobody has asked: what the load gives in a while, of a path that is known. First contacts
- * are bursts of a path's whole rate, and wait. */
-static uint64_t bytes_for(const struct node *node, const struct peer *peer)
-{
-    uint64_t most = node->config.probe.bytes_max;
-    if (node->prober->for_other)
-        return most != 0 ? MIN(most, node->prober->ask.bytes) : node->prober->ask.bytes;
-    uint64_t capacity_bps = node->prober->results[peer->index].capacity_bps;
-    if (!core_has_jobs(node) || node->prober->asked || capacity_bps == 0)
-        return most;
-    uint64_t bytes = bytes_within(muldiv64(capacity_bps, load_ppb(node), 1000000000), JOBS_LOAD_NS);
-    return most != 0 ? MIN(most, bytes) : MAX(bytes, 1ULL);
-}
-
-/* Rate and length of the first train follow what the test of the ends showed of the path. */
-static void begin_low(struct estimator_goal *goal, const struct ends *ends)
-{
-    uint64_t seen_bps = ends->seen ? ends->test.path_bps : 0;
-    uint64_t top_bps = goal->receiver_bps != 0 ? MIN(goal->receiver_bps, goal->port_bps) : goal->port_bps;
-    if (seen_bps == 0 || seen_bps >= top_bps / SELF_TEST_TIMES)
-        return;
-    goal->receiver_bps = SELF_TEST_TIMES * seen_bps;
-    goal->first_packets_max = (uint32_t)(bytes_within(seen_bps, SELF_TEST_FIRST_NS) / goal->wire_bytes) + 1;
-}
-
-static struct estimator_goal goal_for(const struct node *node, const struct peer *peer)
-{
-    const struct node_probe_config *config = &node->config.probe;
-    const struct node_port_config *port = &node->config.ports[peer->port];
-    struct estimator_goal goal = {
-        .port_bps = port->rate_bps,
-        .receiver_bps = path_table_site(node->paths, peer->index + 1u)->down_bps,
-        .rtt_ns = peer->rtt_min_ns,
-        .wire_bytes = MIN(peer->mtu.mtu, port->mtu) + WIRE_OVERHEAD_BYTES,
-        .width_ppm = MAX(config->width_ppb / 1000, 1ULL),
-        .duration_ns = node->prober->ask.quick ? 0 : config->period_ns,
-        .bytes_max = bytes_for(node, peer),
-        .queue_bytes_max = QUEUE_BYTES_MAX,
-        .sender = node->prober->results[peer->index].sender,
-        .receiver = node->prober->results[peer->index].receiver,
-        .load_ppm = (uint32_t)MAX(load_ppb(node) / 1000, 1ULL),
-        .continuous = goes_on(node),
-    };
-    begin_low(&goal, &node->prober->results[peer->index].ends);
-    return goal;
-}
-
 static void begin_estimator(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
-    struct estimator_goal goal = goal_for(node, &node->peers[prober->peer]);
+    struct estimator_goal goal = prober_goal(node, &node->peers[prober->peer]);
     memset(prober->state, 0, prober->state_bytes);
     prober->testing = false;
     prober->step_ns = now_ns;
@@ -157,23 +69,49 @@ static bool wants_test(const struct node *node, uint16_t index, bool again, uint
     return kind_of(node)->floors && ends_wanted(&node->prober->results[index].ends, again, now_ns);
 }
 
+/* One train for the line: for whom it is too much to have more of the same, or the ends tested. */
+static bool is_look(const struct prober *prober)
+{
+    return prober->line.wanted && prober->ask.trains == 1;
+}
+
+/* Of the path to `peer`, or of the line by what goes to that peer and others in turn. */
+static void begin_trains(struct node *node, uint16_t peer, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    prober->peer = peer;
+    prober->trains = 0;
+    prober->turned_down = TRAIN_TAKEN;
+    prober->ending = prober->alone = false;
+    prober->step_ns = prober->hold_ns = now_ns;
+    prober->testing = !is_look(prober) && wants_test(node, peer, !prober->asked, now_ns);
+    if (!prober->testing)
+        begin_estimator(node, now_ns);
+}
+
+/* Bit per peer the path to whom is known, alone. */
+static uint64_t alone_mask(const struct node *node, uint64_t now_ns)
+{
+    uint64_t mask = 0;
+    for (uint16_t index = 0; index < node->peer_count; index++)
+        mask |= (uint64_t)(prober_alone(node, index, now_ns) != NULL) << index;
+    return mask;
+}
+
 /* `ask`: of another node, for which it is; NULL: it is this node's own affair. */
 static void begin(struct node *node, uint16_t index, bool asked, const struct asked_path *ask,
                   uint64_t now_ns)
 {
     struct prober *prober = node->prober;
-    prober->peer = index;
     prober->asked = asked;
     prober->for_other = ask != NULL;
     prober->ask = ask != NULL ? *ask : (struct asked_path){.end_ns = TIME_NEVER};
-    prober->trains = 0;
-    prober->turned_down = TRAIN_TAKEN;
-    prober->ending = prober->alone = false;
-    prober->begun_ns = prober->step_ns = prober->hold_ns = now_ns;
+    prober->begun_ns = now_ns;
     prober->begun_bytes = node->train_out->sent_bytes;
-    prober->testing = wants_test(node, index, !asked, now_ns);
-    if (!prober->testing)
-        begin_estimator(node, now_ns);
+    prober->line.wanted = index == PEER_SELF;
+    if (prober->line.wanted)
+        line_begin(node, &prober->line, prober->ask.bytes, alone_mask(node, now_ns));
+    begin_trains(node, prober->line.wanted ? prober->line.peer : index, now_ns);
 }
 
 /* When the ends of that peer's path are to be tested though nobody measures it; TIME_NEVER: not. */
@@ -278,24 +216,9 @@ static uint64_t paid_ns(const struct node *node)
     uint64_t capacity_bps = prober->results[prober->peer].capacity_bps;
     if (capacity_bps == 0)
         capacity_bps = node->config.ports[peer->port].rate_bps;
-    uint64_t load_bps = MAX(muldiv64(capacity_bps, load_ppb(node), 1000000000), 1ULL);
+    uint64_t load_bps = MAX(muldiv64(capacity_bps, prober_load_ppb(node), 1000000000), 1ULL);
     return prober->begun_ns +
            muldiv64(node->train_out->sent_bytes - prober->begun_bytes, 8 * NS_PER_S, load_bps);
-}
-
-/* For another node: what the estimator says, or why it can say nothing. */
-static void answer(struct node *node, enum probe_answer word, uint64_t now_ns)
-{
-    const struct prober *prober = node->prober;
-    const struct probe_result *result = &prober->results[prober->peer];
-    struct asked_end end = {.answer = word,
-                            .turned_down = prober->turned_down,
-                            .spent_bytes = node->train_out->sent_bytes - prober->begun_bytes};
-    if (word == PROBE_MEASURED)
-        kind_of(node)->result(prober->state, now_ns, &end.estimate);
-    if (result->heard)
-        end.estimate.stamp_kind = MIN(result->sender.stamp_kind, result->receiver.stamp_kind);
-    asked_end(node, &prober->ask, &end, now_ns);
 }
 
 /* The background: trains went, nobody turned them down, and nothing is known. What they were of the path is not known either. */
@@ -312,16 +235,38 @@ static void hold_blind(struct node *node, uint64_t now_ns)
         result->hold_ns = now_ns + (BLIND_NS << MIN(result->blind++, BLIND_DOUBLES));
 }
 
+/* Of a line by joint trains: whether the path to one of their receivers alone has to tell what they mean. */
+static bool goes_on_alone(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    struct line *line = &prober->line;
+    kind_of(node)->result(prober->state, now_ns, &line->joint_estimate);
+    bool decided = line->joint_estimate.kind != ESTIMATE_VALUE || line->apart || line->agreed ||
+                   is_look(prober) || prober_alone(node, line->peer, now_ns) != NULL ||
+                   now_ns >= prober->ask.end_ns;
+    if (decided)
+        return false;
+    line->alone = true;
+    begin_trains(node, line->peer, now_ns);
+    core_schedule(node, now_ns);
+    return true;
+}
+
 static void finish(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
-    prober_note_result(node, now_ns);
-    hold_blind(node, now_ns);
-    if (prober->for_other)
-        answer(node, PROBE_MEASURED, now_ns);
-    prober->results[prober->peer].count++;
-    prober->news_mask |= (uint64_t)(prober->results[prober->peer].known_ns != 0) << prober->peer;
+    bool joint = line_is_joint(&prober->line);
     train_out_stop(node);
+    if (joint && goes_on_alone(node, now_ns))
+        return;
+    if (!joint) {
+        prober_note_result(node, now_ns);
+        hold_blind(node, now_ns);
+        prober->results[prober->peer].count++;
+        prober->news_mask |= (uint64_t)(prober->results[prober->peer].known_ns != 0) << prober->peer;
+    }
+    if (prober->for_other)
+        prober_answer(node, PROBE_MEASURED, now_ns);
     if (prober->background_ns != TIME_NEVER) {
         uint64_t pause_ns = rng_below(&node->rng, slice_of(node) / BACKGROUND_PARTS);
         prober->background_ns = MAX(now_ns, paid_ns(node)) + pause_ns;
@@ -331,6 +276,20 @@ static void finish(struct node *node, uint64_t now_ns)
 
 /* ---- one measurement ---- */
 
+/* A joint train is over: those of its receivers that have told are heard. */
+static void take_joint(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    uint64_t known_mask = alone_mask(node, now_ns);
+    const struct self_test *test = &prober->results[prober->peer].ends.test;
+    struct estimate estimate = {0};
+    kind_of(node)->take(prober->state, line_take(node, &prober->line, known_mask, test), now_ns);
+    line_tell_paths(node, &prober->line, known_mask, now_ns);
+    kind_of(node)->result(prober->state, now_ns, &estimate);
+    prober->ending |= joint_enough(&estimate);
+    prober->step_ns = MIN(prober->step_ns, now_ns);
+}
+
 /* `record`: of a train that never left; NULL: no report of it came. */
 static void lose(struct node *node, const struct train_record *record, uint64_t now_ns)
 {
@@ -338,8 +297,22 @@ static void lose(struct node *node, const struct train_record *record, uint64_t 
         ends_miss(node, &node->prober->results[node->prober->peer].ends, 0, now_ns);
         return;
     }
+    if (record == NULL && line_is_joint(&node->prober->line)) {
+        take_joint(node, now_ns);
+        return;
+    }
     kind_of(node)->take(node->prober->state, record, now_ns);
     node->prober->step_ns = MIN(node->prober->step_ns, now_ns);
+}
+
+static bool send(struct node *node, const struct train_shape *shape, uint64_t at_ns, uint64_t now_ns)
+{
+    const struct prober *prober = node->prober;
+    const struct line *line = &prober->line;
+    uint16_t flags = prober->asked ? 0 : WIRE_TRAIN_BACKGROUND;
+    if (line_is_joint(line))
+        return train_out_begin_joint(node, &line->to, shape, flags, at_ns, now_ns);
+    return train_out_begin(node, &node->peers[prober->peer], shape, flags, at_ns, now_ns);
 }
 
 static void ask_estimator(struct node *node, uint64_t now_ns)
@@ -347,10 +320,9 @@ static void ask_estimator(struct node *node, uint64_t now_ns)
     struct prober *prober = node->prober;
     struct train_shape shape = {0};
     uint64_t at_ns = now_ns;
-    uint16_t flags = prober->asked ? 0 : WIRE_TRAIN_BACKGROUND;
     switch (kind_of(node)->next(node->prober->state, now_ns, &shape, &at_ns)) {
     case ESTIMATOR_TRAIN:
-        if (train_out_begin(node, &node->peers[prober->peer], &shape, flags, at_ns, now_ns)) {
+        if (send(node, &shape, at_ns, now_ns)) {
             prober->trains++;
             return;
         }
@@ -402,7 +374,7 @@ static uint64_t last_train_ns(const struct node *node)
 static bool gives_way(const struct node *node, uint64_t now_ns)
 {
     const struct prober *prober = node->prober;
-    bool asked = prober->asked_mask != 0 && goes_on(node);
+    bool asked = prober->asked_mask != 0 && prober_goes_on(node);
     return !prober->asked && (asked || asked_next_ns(node) <= now_ns) && !node->train_out->leaving;
 }
 
@@ -414,7 +386,7 @@ static void measure(struct node *node, uint64_t now_ns)
         lose(node, record, now_ns);
     if (!can_measure(&node->peers[prober->peer])) {
         if (prober->for_other)
-            answer(node, PROBE_DOWN, now_ns);
+            prober_answer(node, PROBE_DOWN, now_ns);
         if (!prober->alone)
             refuse(node, prober->peer, now_ns);
         train_out_stop(node);
@@ -440,7 +412,7 @@ void prober_tick(struct node *node, uint64_t now_ns)
     struct prober *prober = node->prober;
     if (kind_of(node) == NULL || node->shutting_down)
         return;
-    roll_load(node, now_ns);
+    prober_roll_load(node, now_ns);
     if (prober->peer == PEER_NONE)
         choose(node, now_ns);
     if (prober->peer != PEER_NONE)
@@ -514,7 +486,8 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
                        uint64_t now_ns)
 {
     struct prober *prober = node->prober;
-    if (prober->peer != peer->index)
+    bool joint = line_is_joint(&prober->line) && !prober->testing;
+    if (prober->peer == PEER_NONE || (prober->peer != peer->index && !joint))
         return;
     uint64_t wait_ns = MIN(report->fixed.wait_ms * NS_PER_MS, HOLD_NS_MAX);
     enum train_news news = train_out_on_message(node, peer, report);
@@ -526,6 +499,11 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
         if (off)
             begin_estimator(node, now_ns);
         prober->ending |= off;
+        return;
+    }
+    if (news == TRAIN_RECORDED && joint) {
+        take_joint(node, now_ns);
+        core_schedule(node, now_ns);
         return;
     }
     switch (news) {

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "node/train/asked.h"
 #include "node/train/ends.h"
+#include "node/train/line.h"
 #include "node/train/out.h"
 #include "probe/known.h"
 #include "probe/plot.h"
@@ -47,7 +48,8 @@ struct prober {
     bool asked;    /* by an operator, or for another node: */
     bool for_other;
     struct asked_path ask;
-    uint32_t trains;     /* of this measurement */
+    struct line line; /* where that is asked for: `peer` is its first receiver, then that of the path alone */
+    uint32_t trains;  /* of this measurement */
     uint8_t turned_down; /* enum train_answer: the receiver's newest word on why it takes none */
     bool testing;        /* the path's ends are tested before its estimator begins … */
     bool alone;          /* … and that is all: nobody waits for it */

@@ -2,9 +2,11 @@
 #include "node/train/prober_results.h"
 
 #include "base/check.h"
+#include "node/peer/measure.h"
 #include "node/peer/path_table.h"
 
 #define DATA_RESULT_NS (10 * NS_PER_S)
+#define ALONE_NS       (60 * NS_PER_S) /* for so long a path's own value says what held up a joint train */
 
 static void tell_table(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns)
 {
@@ -97,4 +99,40 @@ bool prober_is_busy(const struct node *node, uint16_t peer)
 {
     const struct prober *prober = node->prober;
     return (prober->asked_mask >> peer & 1) != 0 || (prober->peer == peer && !prober->alone);
+}
+
+const struct estimate *prober_alone(const struct node *node, uint16_t peer, uint64_t now_ns)
+{
+    const struct probe_result *result = &node->prober->results[peer];
+    bool fresh = result->known_ns != 0 && elapsed_ns(now_ns, result->known_ns) <= ALONE_NS;
+    return fresh && estimate_says(&result->estimate) ? &result->estimate : NULL;
+}
+
+/* By joint trains, and by the path alone of one of their receivers. */
+static void tell_line(struct node *node, uint64_t now_ns, struct estimate *estimate)
+{
+    const struct prober *prober = node->prober;
+    const struct line *line = &prober->line;
+    uint64_t port_bps = node->config.ports[node->peers[line->peer].port].rate_bps;
+    line_tell(line, prober_alone(node, line->peer, now_ns), port_bps, estimate);
+}
+
+/* For another node: what the estimator says, or why it can say nothing. */
+void prober_answer(struct node *node, enum probe_answer word, uint64_t now_ns)
+{
+    const struct prober *prober = node->prober;
+    const struct probe_result *result = &prober->results[prober->peer];
+    struct asked_end end = {.answer = word,
+                            .turned_down = prober->turned_down,
+                            .spent_bytes = node->train_out->sent_bytes - prober->begun_bytes};
+    if (word == PROBE_MEASURED && prober->line.wanted) {
+        tell_line(node, now_ns, &end.estimate);
+        path_table_set_estimate(node->paths, PATH_SITE_SELF, PATH_SITE_SELF, &end.estimate, now_ns);
+        if (prober->ask.asker < node->peer_count)
+            measure_report_available(node, prober->ask.asker, now_ns);
+    } else if (word == PROBE_MEASURED)
+        kind_of(node)->result(prober->state, now_ns, &end.estimate);
+    if (result->heard)
+        end.estimate.stamp_kind = MIN(result->sender.stamp_kind, result->receiver.stamp_kind);
+    asked_end(node, &prober->ask, &end, now_ns);
 }

@@ -1,0 +1,145 @@
+#include "node/train/line.h"
+
+#include "node/peer/path_table.h"
+#include "node/train/out.h"
+
+uint16_t line_receivers(const struct node *node, uint16_t peers[TRAIN_RECEIVERS_MAX])
+{
+    uint64_t far_ns[TRAIN_RECEIVERS_MAX];
+    uint16_t count = 0;
+    for (uint16_t index = 0; index < node->peer_count; index++) {
+        const struct peer *peer = &node->peers[index];
+        if (peer->state != PEER_UP || peer->config->probe_off || peer->rtt_min_ns == 0)
+            continue;
+        bool near = peer->rtt_min_ns <= LINE_NEAR_NS;
+        uint64_t key_ns = peer->rtt_min_ns + (near ? TIME_NEVER / 2 : 0);
+        uint16_t place = count;
+        for (; place > 0 && far_ns[place - 1] > key_ns; place--)
+            if (place < TRAIN_RECEIVERS_MAX) {
+                far_ns[place] = far_ns[place - 1];
+                peers[place] = peers[place - 1];
+            }
+        if (place == TRAIN_RECEIVERS_MAX)
+            continue;
+        far_ns[place] = key_ns;
+        peers[place] = index;
+        count = MIN((uint16_t)(count + 1), (uint16_t)TRAIN_RECEIVERS_MAX);
+    }
+    while (count > LINE_RECEIVERS_MIN && far_ns[count - 1] > TIME_NEVER / 2)
+        count--;
+    return count;
+}
+
+bool line_hindrance(const struct node *node, struct err *err)
+{
+    uint16_t peers[TRAIN_RECEIVERS_MAX];
+    if (node->config.port_count > 1) {
+        err_set(err, "%s has several ports, each with a line of its own", node->config.name);
+        return true;
+    }
+    if (line_receivers(node, peers) < LINE_RECEIVERS_MIN) {
+        err_set(err, "%s has fewer than two peers that trains may go to", node->config.name);
+        return true;
+    }
+    return false;
+}
+
+/* Unlike parts decide by themselves, but take more receivers, and of the widest path more; where a path is known that decides. */
+static void share_out(struct train_receivers *to, uint64_t known_mask)
+{
+    bool known = false;
+    for (uint16_t receiver = 0; receiver < to->count; receiver++)
+        known |= (known_mask >> to->peers[receiver] & 1) != 0;
+    to->halves = !known && to->count > JOINT_UNLIKE;
+}
+
+void line_begin(const struct node *node, struct line *line, uint64_t bytes, uint64_t known_mask)
+{
+    uint64_t packets = bytes / (node->config.ports[0].mtu + WIRE_OVERHEAD_BYTES);
+    uint64_t most = MAX(packets / LINE_PACKETS_LEAST, (uint64_t)LINE_RECEIVERS_MIN);
+    line->wanted = true;
+    line->alone = line->apart = line->agreed = line->rough = false;
+    line->to.count = (uint16_t)MIN(line_receivers(node, line->to.peers), most);
+    line->peer = line->to.peers[0];
+    line->turns = line->to.count;
+    line->joint_estimate = line->part_estimate = (struct estimate){0};
+    share_out(&line->to, known_mask);
+}
+
+bool line_is_joint(const struct line *line)
+{
+    return line->wanted && !line->alone;
+}
+
+/* What the receivers' ports take of it, each by its part: of halves the first one's and the slowest of the others', else all
+ * together; or, as far as one path is known, or seen to be slow, so many of that. */
+void line_goal(const struct node *node, const struct line *line, const struct estimate *alone,
+               struct estimator_goal *goal)
+{
+    const struct train_receivers *to = &line->to;
+    uint64_t sum_bps = 0, first_bps = 0, seen_bps = goal->first_packets_max != 0 ? goal->receiver_bps : 0;
+    if (alone != NULL && alone->kind == ESTIMATE_VALUE)
+        seen_bps = alone->avail_bps;
+    for (uint16_t receiver = 0; receiver < to->count; receiver++) {
+        uint64_t told_bps = path_table_site(node->paths, to->peers[receiver] + 1u)->down_bps;
+        uint64_t down_bps = told_bps != 0 ? MIN(told_bps, goal->port_bps) : goal->port_bps;
+        first_bps = receiver == 0 ? down_bps : first_bps;
+        sum_bps += down_bps;
+    }
+    if (seen_bps != 0)
+        sum_bps = MIN(sum_bps, to->count * seen_bps);
+    if (to->halves)
+        sum_bps = MIN(sum_bps, 2 * first_bps);
+    goal->receiver_bps = MIN(sum_bps, goal->port_bps);
+    goal->first_packets_max *= to->count;
+}
+
+const struct train_record *line_take(struct node *node, struct line *line, uint64_t known_mask,
+                                     const struct self_test *test)
+{
+    const struct joint_part *part = NULL;
+    uint32_t liked_mask = 0;
+    joint_begin(&line->joint);
+    for (uint16_t receiver = 0; receiver < line->to.count; receiver++) {
+        liked_mask |= (uint32_t)(known_mask >> line->to.peers[receiver] & 1) << receiver;
+        if (train_out_part(node, receiver) == NULL)
+            continue;
+        self_test_apply(test, &node->train_out->record);
+        joint_take(&line->joint, receiver, &node->train_out->record);
+    }
+    enum joint_word word = joint_choose(&line->joint, liked_mask, &part);
+    if (word == JOINT_SILENT)
+        return NULL;
+    line->apart |= word == JOINT_APART;
+    line->agreed |= word == JOINT_AGREED;
+    line->rough |= part->rough;
+    line->peer = line->to.peers[part->receiver];
+    line->turns = part->turns;
+    joint_line(&line->joint, &line->part_estimate);
+    train_out_part(node, part->receiver);
+    self_test_apply(test, &node->train_out->record);
+    return &node->train_out->record;
+}
+
+void line_tell(const struct line *line, const struct estimate *alone, uint64_t port_bps,
+               struct estimate *estimate)
+{
+    bool roughly = line->rough || !estimate_says(&line->joint_estimate);
+    *estimate =
+        roughly && line->part_estimate.kind == ESTIMATE_VALUE ? line->part_estimate : line->joint_estimate;
+    if (line->apart)
+        joint_at_least(estimate);
+    else if (!line->agreed && estimate->kind == ESTIMATE_VALUE)
+        joint_judge(estimate, line->turns, alone);
+    estimate_clip(estimate, port_bps);
+}
+
+void line_tell_paths(struct node *node, const struct line *line, uint64_t known_mask, uint64_t now_ns)
+{
+    struct estimate estimate;
+    for (uint16_t place = 0; place < line->joint.count; place++) {
+        uint16_t peer = line->to.peers[line->joint.parts[place].receiver];
+        if ((known_mask >> peer & 1) == 0 && joint_path(&line->joint, place, &estimate))
+            path_table_set_estimate(node->paths, PATH_SITE_SELF, peer + 1u, &estimate, now_ns);
+    }
+}

@@ -1,0 +1,167 @@
+/* Joint trains between nodes, and the lines that they tell of: whose packets go to whom, who is missing, who else sends. */
+#include <stdio.h>
+
+#include "node/peer/path_table.h"
+#include "node/train/in.h"
+#include "node/train/pairs.h"
+#include "scripted.h"
+
+static void begin_lines(uint16_t count, uint32_t packets)
+{
+    begin(count, packets, 1000000000);
+    script.again = true;
+    script.estimate = (struct estimate){.kind = ESTIMATE_VALUE,
+                                        .avail_bps = 4000000000,
+                                        .low_bps = 3900000000,
+                                        .high_bps = 4100000000,
+                                        .trains = 1};
+}
+
+/* The line of `site`, asked for by n0. */
+static void ask_line(uint16_t site, uint16_t trains)
+{
+    struct wire_probe_ask message = {.lasts_ms = 2000, .bytes = 1000000, .trains = trains};
+    struct err err;
+    if (!pairs_ask(node_of(0), site, site, &message, world.now_ns, &err))
+        fail_msg("%s", err.text);
+}
+
+static const struct pair_result *line_at_n0(uint16_t site)
+{
+    return pairs_result(node_of(0), site, site);
+}
+
+/* Of 560 packets to seven peers each second one is of the nearest; the record is of one peer's part, by indexes in the whole. */
+static void line__goes_to_peers_in_turn(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t nodes, turns, most; /* of the part that tells; packets of the nearest one … */
+        uint16_t least;              /* … and of another */
+    } rows[] = {{8, 12, 280, 46}, {5, 6, 280, 93}, {4, 3, 187, 186}, {3, 2, 280, 280}};
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        begin_lines(rows[row].nodes, 560);
+        start();
+        ask_line(0, 1);
+        run(200 * NS_PER_MS);
+        assert_int_equal(script.records, 1);
+        assert_int_equal(world_counter(&world, 0, "tx_trains"), 560);
+        uint64_t sum = 0, most = 0, least = 560;
+        for (uint16_t node = 1; node < rows[row].nodes; node++) {
+            uint64_t came = world_counter(&world, node, "rx_trains");
+            sum += came;
+            most = MAX(most, came);
+            least = MIN(least, came);
+        }
+        assert_int_equal(sum, 560);
+        assert_int_equal(most, rows[row].most);
+        assert_int_equal(least, rows[row].least);
+        assert_true(script.last.turns == rows[row].turns || script.last.turns == 2);
+        for (uint32_t at = 1; at < script.last.count; at++)
+            assert_int_equal(script.last.samples[at].index - script.last.samples[at - 1].index,
+                             script.last.turns);
+        assert_int_equal(line_at_n0(0)->answer, PROBE_MEASURED);
+        world_end(&world);
+    }
+}
+
+/* Another node's line: what it found is in the asker's table, with its age, and is shown. */
+static void line__of_another_node(void **state)
+{
+    (void)state;
+    static char text[131072];
+    struct wire_available_peer known;
+    begin_lines(6, 200);
+    start();
+    ask_line(2, 1);
+    run(500 * NS_PER_MS);
+    assert_int_equal(line_at_n0(2)->answer, PROBE_MEASURED);
+    assert_int_equal(line_at_n0(2)->estimate.avail_bps, 4000000000);
+    assert_true(path_table_available(node_of(0)->paths, 2, 2, world.now_ns, &known));
+    assert_true(known.avail_kbps > 3990000);
+    assert_true(path_table_available(node_of(1)->paths, PATH_SITE_SELF, PATH_SITE_SELF, world.now_ns,
+                                     &known) == false);
+    struct ctl_msg msg = {.type = CTL_SHOW, .body.show = {.what = CTL_SHOW_probes, .form = REPORT_JSON}};
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    assert_int_equal(node_ctl(node_of(0), &msg, &reply, world.now_ns), 0);
+    assert_non_null(strstr(text, "\"from\":\"n2\",\"to\":\"(line)\""));
+    world_end(&world);
+}
+
+/* A peer that takes none, and one whose part was lost, are not waited for beyond a report's time; fewer than two are none. */
+static void line__does_without_some(void **state)
+{
+    (void)state;
+    begin_lines(6, 200);
+    world.nodes[1].config.probe.off = true;
+    start();
+    world_cut(&world, 2, 0, world.now_ns + 300 * NS_PER_MS);
+    ask_line(0, 1);
+    run(150 * NS_PER_MS);
+    assert_int_equal(script.records, 1);
+    assert_int_equal(line_at_n0(0)->answer, PROBE_MEASURED);
+    world_end(&world);
+
+    begin_lines(2, 200);
+    start();
+    ask_line(0, 1);
+    run(100 * NS_PER_MS);
+    assert_int_equal(line_at_n0(0)->answer, PROBE_UNKNOWN);
+    assert_non_null(strstr(line_at_n0(0)->why, "fewer than two peers"));
+    world_end(&world);
+}
+
+/* Joint trains of several come in at a time, and say so; one for this node alone does not bear them, nor they it. */
+static void line__several_at_a_time(void **state)
+{
+    (void)state;
+    begin_lines(6, 400);
+    start();
+    for (uint16_t site = 0; site < 4; site++)
+        ask_line(site, 1);
+    run(500 * NS_PER_MS);
+    for (uint16_t site = 0; site < 4; site++)
+        assert_int_equal(line_at_n0(site)->answer, PROBE_MEASURED);
+    for (uint16_t node = 0; node < 6; node++)
+        assert_int_equal(world_counter(&world, node, "drop_train_busy"), 0);
+    assert_true(script.last.beside);
+    world_end(&world);
+
+    begin_lines(6, 4000);
+    start();
+    ask_line(0, 1);
+    ask(1, "n2");
+    run(500 * NS_PER_MS);
+    assert_int_equal(world_counter(&world, 2, "drop_train_busy"), 1);
+    world_end(&world);
+}
+
+/* Of parts that are alike the path to one of the receivers decides, which is measured where it is not known: not for a look. */
+static void line__asks_a_path_where_parts_are_alike(void **state)
+{
+    (void)state;
+    for (uint16_t trains = 1; trains <= 2; trains++) {
+        begin_lines(3, 100);
+        for (uint16_t node = 0; node < 3; node++)
+            for (uint16_t other = 0; other < 3; other++)
+                world.rate_bps[node][other] = 100000000;
+        start();
+        ask_line(0, trains);
+        run(500 * NS_PER_MS);
+        assert_int_equal(world_counter(&world, 0, "tx_trains"), trains == 1 ? 100 : 200);
+        assert_int_equal(line_at_n0(0)->estimate.kind, trains == 1 ? ESTIMATE_REFUSED : ESTIMATE_VALUE);
+        world_end(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(line__goes_to_peers_in_turn),
+        cmocka_unit_test(line__of_another_node),
+        cmocka_unit_test(line__does_without_some),
+        cmocka_unit_test(line__several_at_a_time),
+        cmocka_unit_test(line__asks_a_path_where_parts_are_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
