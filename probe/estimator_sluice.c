@@ -357,7 +357,7 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
     if (record->sent > 0)
         sluice->round_ns = elapsed_ns(now_ns, record->start_ns);
     uint32_t packets = train_packets(&record->shape);
-    uint32_t left = record->sent * MAX(record->turns, (uint16_t)1);
+    uint32_t left = record->sent * record_turns(record);
     if ((record->marks & TRAIN_CUT) != 0 && left < packets)
         budget_return(&sluice->budget, (uint64_t)(packets - left) * record->shape.wire_bytes,
                       record->start_ns);

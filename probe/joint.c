@@ -35,14 +35,15 @@ static double overrun(const struct train_record *record)
         first_ns = MIN(first_ns, record->samples[i].received_ns);
         last_ns = MAX(last_ns, record->samples[i].received_ns);
     }
-    double bits = (record->count - 1) * MAX(record->turns, (uint16_t)1) * record->shape.wire_bytes * 8.0;
+    double bits = (record->count - 1) * record_turns(record) * record->shape.wire_bytes * 8.0;
     return last_ns > first_ns ? bits / (double)(last_ns - first_ns) : 0;
 }
 
 void joint_take(struct joint *joint, uint16_t receiver, const struct train_record *record)
 {
     struct reading_path path = {0};
-    struct joint_part part = {.receiver = receiver, .turns = record->turns, .beside = record->beside};
+    struct joint_part part = {
+        .receiver = receiver, .turns = (uint16_t)record_turns(record), .beside = record->beside};
     CHECK(joint->count < JOINT_PARTS_MAX);
     switch (reading_take(&joint->reading, &joint->points, &path, record)) {
     case READING_GOOD:
@@ -130,6 +131,7 @@ bool joint_line(const struct joint *joint, struct estimate *estimate)
     if (joint->count == 0 || !first->queued)
         return false;
     *estimate = estimate_of(first->rate, first->rate, AGREE_SHARE);
+    estimate->capacity_bps = (uint64_t)(fmax(first->most, first->rate) * 1e9);
     return true;
 }
 
@@ -148,7 +150,7 @@ bool joint_path(const struct joint *joint, uint16_t place, struct estimate *esti
     own.rate = own.beside ? own.most : own.rate;
     if (!own.queued || (!line_is_free(joint) && (own.rough || is_near(joint, &own))))
         return false;
-    double turns = MAX(own.turns, (uint16_t)1), rate = joint->parts[place].rate / turns;
+    double turns = own.turns, rate = joint->parts[place].rate / turns;
     double most = own.beside ? fmax(own.most / turns, rate) : rate;
     *estimate = estimate_of(rate, most, own.rough ? ROUGH_SHARE : AGREE_SHARE);
     return true;

@@ -21,15 +21,10 @@ static int64_t received(const struct train_record *record, uint32_t sample)
     return (int64_t)(record->samples[sample].received_ns - record->samples[0].received_ns);
 }
 
-static uint32_t turns_of(const struct train_record *record)
-{
-    return MAX(record->turns, (uint16_t)1);
-}
-
 /* Packets before it that went to other receivers: of those nobody here knows whether they came. */
 static uint32_t elsewhere(const struct train_record *record, uint32_t index)
 {
-    return index - index / turns_of(record);
+    return index - index / record_turns(record);
 }
 
 static struct probe_point point_of(const struct train_record *record, uint32_t sample, uint32_t rank)
@@ -47,7 +42,7 @@ static bool plausible(const struct train_record *record, uint32_t sample)
     const struct train_sample *this = &record->samples[sample];
     int64_t sent_ns = (int64_t)(this->sent_ns - record->samples[0].sent_ns);
     int64_t received_ns = received(record, sample);
-    return this->arrival < TRAIN_PACKETS_MAX && this->index / turns_of(record) < record->sent &&
+    return this->arrival < TRAIN_PACKETS_MAX && this->index / record_turns(record) < record->sent &&
            sent_ns >= -SPAN_NS && sent_ns <= SPAN_NS && received_ns >= -SPAN_NS && received_ns <= SPAN_NS &&
            (sample == 0 || this->index > record->samples[sample - 1].index);
 }
@@ -113,7 +108,8 @@ static void take_batches(struct probe_points *points, const struct train_record 
             continue;
         /* One that was closed before it was full: anywhere between the last packet's arrival and the next one's. */
         last.received_ns = full ? seen_ns : seen_ns - spacing_ns / 2;
-        last.closing_ns = full ? 0 : (uint32_t)((double)MIN(MAX(spacing_ns, 0), SPAN_NS) / UNIFORM);
+        last.closing_ns =
+            full ? 0 : (uint32_t)fmin((double)MIN(MAX(spacing_ns, 0), SPAN_NS) / UNIFORM, UINT32_MAX);
         points->point[points->count++] = last;
     }
 }
@@ -186,7 +182,7 @@ void points_take(struct probe_points *points, const struct train_record *record)
 {
     points->count = points->candidates = points->late = 0;
     points->lost = record->sent > record->count ? record->sent - record->count : 0;
-    points->turns = turns_of(record);
+    points->turns = record_turns(record);
     points->packet_bits = (double)record->shape.wire_bytes * 8;
     points->sent_at_ns = record->count > 0 ? record->samples[0].sent_ns : record->start_ns;
     sort_by_arrival(points, record);

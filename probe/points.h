@@ -27,7 +27,7 @@ struct probe_points {
     uint32_t candidates; /* packets, or batches, that came */
     uint32_t late;       /* of them, those that others overtook */
     uint32_t lost;       /* that did not come */
-    uint32_t turns;      /* from one packet's index to the next one's: receivers of the train */
+    uint32_t turns;      /* from one packet's index to the next one's (record.h) */
     uint32_t batch;      /* packets that come with one stamp; 1: each has its own */
     double packet_bits;  /* of each packet, on the wire */
     /* Standard deviation of the time that a packet was under way: by the floors of both ends, or as seen. */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/stamp.h"
+#include "base/units.h"
 #include "probe/train.h"
 
 enum train_mark {
@@ -44,10 +45,15 @@ struct train_record {
     uint32_t marks;
     struct train_shape shape;
     uint64_t start_ns; /* of the schedule, sender's clock */
-    uint16_t turns;    /* receivers that its packets went to in turn; 0 and 1: this one alone */
+    uint16_t turns;    /* from one of this receiver's packets to its next, by index; 0 and 1: all are its */
     bool beside;       /* others' trains came beside it, which it bears as far as nothing held it up */
     uint32_t sent;     /* packets that left, to this receiver */
     uint32_t count;    /* of samples: packets that came */
     struct train_floor sender, receiver;
     struct train_sample samples[TRAIN_PACKETS_MAX];
 };
+
+static inline uint32_t record_turns(const struct train_record *record)
+{
+    return MAX(record->turns, (uint16_t)1);
+}

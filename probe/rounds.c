@@ -191,7 +191,7 @@ static uint64_t choose_or_look(struct rounds *rounds, uint64_t *left_ns)
     memcpy(edges, rounds->edges, count * sizeof(edges[0]));
     bool may_look = rounds->count == 0 && count > 0 && rank_of(&edges[0]) == 0 && edges[0].bytes != 0;
     uint64_t plan_ns = rounds->goal.plan_ns;
-    uint64_t soon_ns = MAX(*left_ns, muldiv64(plan_ns, ROUNDS_LOOK_PPM, PPM));
+    uint64_t soon_ns = MIN(*left_ns, muldiv64(plan_ns, ROUNDS_LOOK_PPM, PPM));
     uint64_t looks_ns = may_look ? look(rounds, edges, count, soon_ns) : 0;
     if (!may_look || looks_ns > soon_ns || rounds->edge_count < lines_of(edges, count)) {
         memcpy(rounds->edges, edges, count * sizeof(edges[0]));
@@ -199,10 +199,12 @@ static uint64_t choose_or_look(struct rounds *rounds, uint64_t *left_ns)
         uint64_t needs_ns = choose(rounds, *left_ns);
         if (rounds->edge_count > 0 || !may_look)
             return needs_ns;
+        if (rounds->goal.time_ns != 0)
+            return needs_ns;
         looks_ns = look(rounds, edges, count, muldiv64(plan_ns, ROUNDS_LOOK_PPM_MOST, PPM));
     }
     keep_look(rounds, edges, count);
-    *left_ns = ROUNDS_LOOK_PATIENCE * looks_ns;
+    *left_ns = looks_ns + looks_ns / ROUNDS_LOOK_MORE;
     return looks_ns;
 }
 

@@ -2,17 +2,19 @@
  * by side.
  *
  * What all rounds together may take is reckoned anew before each one, by the newest plan: what was measured shows
- * how long the job takes. Bytes: of each port and direction ROUNDS_OBJECT_PPM of the object. Time: ROUNDS_PLAN_PPM
- * of what the plan takes until its last receiver has all, ROUNDS_NS_MOST at most. A round has those of its edges
- * that go into both, those first that take least; the others are left to later ones. So measuring never takes a
- * larger share of the job than that, and what is known cheaply makes room for what costs more: that ports are not
- * what limits the plan. Where the operator has said how long it may take, that counts in place of both.
+ * how long the job takes. Bytes: of each port and direction ROUNDS_OBJECT_PPM of the object; what trains for a line
+ * bring to their receivers, an eighth or a half each, is not counted. Time: ROUNDS_PLAN_PPM of what the plan takes
+ * until its last receiver has all, ROUNDS_NS_MOST at most. A round has those of its edges that go into both, those
+ * first that take least; the others are left to later ones. Where the operator has said how long it may take, that
+ * counts in place of both.
  *
  * An edge from a site to itself is the site's line (probe/joint.h): that of who asks comes first, since no plan is
  * faster, those of others behind all edges, one at a time. While nothing is known, though, the plan rests on ports,
  * and may be far too short: then the first round is a look at lines alone, one train each, side by side, which tell
- * of slow paths, too. A look is at all of them where that takes no more than ROUNDS_LOOK_PPM of the plan's time;
- * where nothing else fits, at those that it takes ROUNDS_LOOK_PPM_MOST for, and the asker's in any case.
+ * of slow paths, too. A look is at all of them where that takes no more than ROUNDS_LOOK_PPM of the plan's time.
+ * Where nothing else fits, it is at those that it takes ROUNDS_LOOK_PPM_MOST for, and the asker's whatever time
+ * that takes: a job may be that much longer if ports were the limit, and many times as long without if they were
+ * not. Without bytes for the asker's there is none.
  *
  * Sites are numbers below ROTATION_NODES_MAX. Sans-IO. */
 #pragma once
@@ -26,8 +28,8 @@
 #define ROUNDS_MOST          6u
 #define ROUNDS_EDGES_MAX     128u
 #define ROUNDS_OBJECT_PPM    10000u
-#define ROUNDS_PLAN_PPM      35000u
-#define ROUNDS_LOOK_PPM      60000u
+#define ROUNDS_PLAN_PPM      50000u
+#define ROUNDS_LOOK_PPM      30000u
 #define ROUNDS_LOOK_PPM_MOST 500000u
 #define ROUNDS_NS_MOST       (10 * NS_PER_S)
 #define ROUNDS_BYTES_LEAST   100000u          /* of an edge's trains, less says little … */
@@ -38,7 +40,7 @@
 #define ROUNDS_SLACK_NS      (40 * NS_PER_MS) /* of a measurement: reports that take a turn */
 #define ROUNDS_LOOK_BYTES    400000u          /* of a line in a look: one train */
 #define ROUNDS_LOOK_SLOWER   4u               /* a train of a look takes so many times what its port would */
-#define ROUNDS_LOOK_PATIENCE 2u               /* of what it should take */
+#define ROUNDS_LOOK_MORE     2u               /* such a part of its time is waited for beyond that */
 #define ROUNDS_PATIENCE      3u /* of what it should take: a path may be far slower than its ports */
 
 struct rounds_goal {
@@ -49,7 +51,7 @@ struct rounds_goal {
 
 struct round_edge {
     uint16_t from, to; /* sites */
-    uint64_t rtt_ns;   /* between them; of a line to the farthest site */
+    uint64_t rtt_ns;   /* between them; of a line to the farthest site that its trains may go to */
     uint64_t asker_ns; /* round trip from who asks to `from`; 0: it is who asks */
     uint64_t port_bps; /* the slower one of the two */
     uint64_t wait_ns;  /* rounds_begin says: begin so long after the round has … */

@@ -45,7 +45,7 @@ static json_t *ask_row(struct client *client, const char *peer, const char *to, 
 {
     json_t *all = probe_ask_all(client, result), *found = NULL, *row;
     bool line = strcmp(peer, to) == 0, own = !line && (to[0] == '\0' || is(all, "node", peer));
-    const char *end = line ? "(line)" : to[0] == '\0' ? peer : to;
+    const char *end = line ? CTL_LINE : to[0] == '\0' ? peer : to;
     size_t index;
     if (all == NULL)
         return NULL;

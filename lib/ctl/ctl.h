@@ -88,6 +88,9 @@ enum ctl_show ctl_show_find(const char *name);
 /* Of "--why" and what else is about a plan: an option of show plan. CTL_SHOW_COUNT: it is none. */
 enum ctl_show ctl_show_find_option(const char *option);
 
+/* What a row of show probes has in place of the other end, of a site's line: no node has such a name. */
+#define CTL_LINE "(line)"
+
 /* An edge's past as a report, terminating zero included. */
 #define CTL_HISTORY_BYTES 65536
 

@@ -127,7 +127,7 @@ static void report_pair(const struct node *node, struct report *report, uint16_t
     struct estimate now = estimate_now(result, now_ns);
     report_row(report);
     report_text(report, "from", pairs_site_name(node, from));
-    report_text(report, "to", from == to ? PAIRS_LINE : pairs_site_name(node, to));
+    report_text(report, "to", from == to ? CTL_LINE : pairs_site_name(node, to));
     report_text(report, "kind", estimate_kind_word(now.kind));
     report_u64(report, "avail_bps", now.avail_bps);
     report_u64(report, "low_bps", now.low_bps);

@@ -361,11 +361,11 @@ struct control_available {
  * its own budget. */
 #define CONTROL_PROBE_ASK_FIELDS(FIELD)                                                                      \
     FIELD(u32, ask)      /* of who asks: it comes back */                                                    \
-    FIELD(name, to)      /* the path's other end */                                                          \
+    FIELD(name, to)      /* the other end; the asked one: its line, which all of its paths share */          \
     FIELD(u32, wait_us)  /* to begin so long after this has come */                                          \
     FIELD(u32, lasts_ms) /* what is known so long after that is the answer; 0: as long as it takes */        \
     FIELD(u32, bytes)    /* at most, on the wire; 0: what the sender has for others */                       \
-    FIELD(u16, trains)   /* at most; 0: any number */
+    FIELD(u16, trains)   /* at most; 0: any number; 1, of a line: a look, by nothing else than that train */
 WIRE_DECLARE(probe_ask, CONTROL_PROBE_ASK_FIELDS)
 
 /* The last ones are no answers of a node, but what is known for lack of one. */

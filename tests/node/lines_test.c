@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "node/peer/path_table.h"
+#include "node/peer/post.h"
 #include "node/train/in.h"
 #include "node/train/pairs.h"
 #include "scripted.h"
@@ -154,6 +155,54 @@ static void line__asks_a_path_where_parts_are_alike(void **state)
     }
 }
 
+/* One whose report waits, as its peer takes no messages, keeps its slot and gets no other. */
+static void line__keeps_one_slot_of_a_peer(void **state)
+{
+    (void)state;
+    begin(4, 200, 1000000000);
+    start();
+    struct node *node = node_of(0);
+    struct control_train_report report = {.fixed = {.train = 7}};
+    while (post_has_ample_room(node, 0))
+        assert_true(post(node, 0, CONTROL_TRAIN_REPORT, &report));
+    for (uint32_t number = 100; number < 103; number++)
+        for (uint16_t index = 0; index < 64; index += 4) {
+            struct wire_train train = {.train = number,
+                                       .index = index,
+                                       .count = 64,
+                                       .rest_us = 1000,
+                                       .flags = 4u << WIRE_TRAIN_TURNS_SHIFT};
+            struct rx_packet packet = {.length = 1472, .rx_ns = world.now_ns + index};
+            train_in_on_packet(node, &node->peers[0], &train, &packet, world.now_ns);
+        }
+    assert_int_equal(node->train_in->count, 1);
+    assert_int_equal(node->train_in->slots[0].train, 100);
+    assert_int_equal(node->counters.drop_train_busy, 32);
+    train_in_forget(node, 0);
+    assert_int_equal(node->train_in->count, 0);
+    world_end(&world);
+}
+
+/* Who goes down meanwhile is done without, whoever it is; nothing is said of its path, which was not what was measured. */
+static void line__goes_on_without_who_goes_down(void **state)
+{
+    (void)state;
+    for (unsigned first = 0; first < 2; first++) {
+        begin_lines(6, 400);
+        script.trains = 3;
+        start();
+        ask_line(0, 0);
+        run(500 * NS_PER_US);
+        const struct train_receivers *to = &node_of(0)->prober->line.to;
+        uint16_t gone = to->peers[first ? 0 : to->count - 1];
+        node_of(0)->peers[gone].state = PEER_DOWN;
+        run(1500 * NS_PER_MS);
+        assert_int_equal(line_at_n0(0)->answer, PROBE_MEASURED);
+        assert_true(prober_result(node_of(0), gone)->estimate.kind != ESTIMATE_REFUSED);
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +210,8 @@ int main(void)
         cmocka_unit_test(line__of_another_node),
         cmocka_unit_test(line__does_without_some),
         cmocka_unit_test(line__several_at_a_time),
+        cmocka_unit_test(line__keeps_one_slot_of_a_peer),
+        cmocka_unit_test(line__goes_on_without_who_goes_down),
         cmocka_unit_test(line__asks_a_path_where_parts_are_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

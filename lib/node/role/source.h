@@ -64,8 +64,8 @@ enum survey_step_of_edge { SURVEY_WAITS = 0, SURVEY_ASKED, SURVEY_OVER };
 struct source_survey {
     struct rounds rounds;
     uint8_t steps[ROUNDS_EDGES_MAX]; /* enum survey_step_of_edge, of the round's edges */
-    bool hoped;                      /* the newest plan has edges of which nothing fresh is known */
-    bool settled;                    /* no round follows: it is planned by what is known */
+    bool hoped;   /* the newest plan has edges, or lines, of which nothing fresh is known */
+    bool settled; /* no round follows: it is planned by what is known */
 };
 
 enum manifest_step { MANIFEST_NONE = 0, MANIFEST_WAITS, MANIFEST_ASKED, MANIFEST_OVER };

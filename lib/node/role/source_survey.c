@@ -1,6 +1,6 @@
-/* Before a plan is used: its own edges of which nothing fresh is known are measured by their senders, side by side, and it is
- * planned anew. A plan knows no better than its paths, and few of them are in it: n - 1 measurements a round, of n (n - 1). What
- * that may take, and how often: probe/rounds.h. A site that does not answer changes nothing: its edge stays as it was. */
+/* Before a plan is used: its own edges, and the lines of who sends to several, of which nothing fresh is known are measured by
+ * their senders, side by side, and it is planned anew. A plan knows no better than its paths, and few of them are in it: n - 1
+ * measurements a round, of n (n - 1), and at most n lines. What that may take, and how often: probe/rounds.h. A site that does not answer changes nothing: its edge stays as it was. */
 #include <stdio.h>
 #include <string.h>
 
@@ -87,9 +87,9 @@ static void add_line(const struct node *node, struct source *source, uint16_t se
     rounds_add(&source->survey.rounds, &one);
 }
 
-static bool line_known(const struct plan_request *request, uint16_t node)
+static bool is_measured(const struct plan_request *request, uint16_t from, uint16_t to)
 {
-    struct plan_known known = plan_path_known(request->avb_of, &request->paths[node][node]);
+    struct plan_known known = plan_path_known(request->avb_of, &request->paths[from][to]);
     return known.basis == PLAN_BASIS_MEASURED && plan_known_starts(&known);
 }
 
@@ -107,7 +107,7 @@ static bool add_lines(const struct node *node, struct source *source)
         }
     for (uint16_t sender = 0; sender < plan->node_count; sender++) {
         bool several = __builtin_popcountll(to_mask[sender]) >= 2;
-        if (source->request.nodes[sender].leaf || line_known(&source->request, sender))
+        if (source->request.nodes[sender].leaf || is_measured(&source->request, sender, sender))
             continue;
         any |= several;
         if (several || (source->survey.rounds.count == 0 && source->survey.hoped))
@@ -141,12 +141,6 @@ static void share_add(struct shares *shares, uint64_t bps, uint64_t of_bps)
 static uint32_t share_like(const struct shares *shares, bool last)
 {
     return shares->count == 0 ? UINT32_MAX : shares->ppm[last ? shares->count / 4 : shares->count / 2];
-}
-
-static bool is_measured(const struct plan_request *request, uint16_t from, uint16_t to)
-{
-    struct plan_known known = plan_path_known(request->avb_of, &request->paths[from][to]);
-    return known.basis == PLAN_BASIS_MEASURED && plan_known_starts(&known);
 }
 
 /* Of a path that was measured, or a line; `most_bps` where it is no limit. */
@@ -200,6 +194,8 @@ static uint64_t widest_bps(const struct plan_request *request, uint16_t node)
  * they carry than one path alone. */
 static void guess_lines(struct plan_request *request, bool last)
 {
+    if (request->avb_of == PLAN_AVB_MEASURED) /* a guess is none */
+        return;
     struct shares of_interface = {.count = 0}, of_path = {.count = 0};
     for (uint16_t node = 0; node < request->node_count; node++) {
         uint64_t up_bps = request->nodes[node].up_bps, path_bps = widest_bps(request, node);
@@ -218,8 +214,10 @@ static void guess_lines(struct plan_request *request, bool last)
         uint64_t guess_bps = muldiv64(up_bps, share_like(&of_interface, last), PLAN_WHOLE_PPM);
         if (path_bps != 0)
             guess_bps = MIN(guess_bps, muldiv64(path_bps, share_like(&of_path, last), PLAN_WHOLE_PPM));
-        if (guess_bps < up_bps && !plan_path_counts(request->avb_of, line))
+        if (guess_bps < up_bps && !plan_path_counts(request->avb_of, line)) {
             line->avb_kbps = (uint32_t)MAX(guess_bps / 1000, UINT64_C(1));
+            line->avb_low_kbps = line->avb_high_kbps = 0;
+        }
     }
 }
 

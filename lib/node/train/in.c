@@ -194,6 +194,11 @@ static struct train_slot *admit(struct node *node, const struct peer *peer, cons
     uint64_t wait_ns = 0;
     if (slot != NULL)
         finish(node, slot, now_ns);
+    if (slot != NULL && slot->peer == peer->index) { /* its report waits */
+        node->counters.drop_train_busy++;
+        refuse(node, peer->index, train->train, TRAIN_BUSY, AGAIN_NS);
+        return NULL;
+    }
     if (peer->config->probe_off || node->config.probe.off) {
         node->counters.drop_train_off++;
         refuse(node, peer->index, train->train, TRAIN_OFF, 0);
@@ -201,10 +206,9 @@ static struct train_slot *admit(struct node *node, const struct peer *peer, cons
     }
     const struct train_slot *other = obstacle(in, own_count(train) != train->count);
     slot = slot_of(in, PEER_NONE);
-    if (other != NULL || slot == NULL) {
+    if (other != NULL) {
         node->counters.drop_train_busy++;
-        refuse(node, peer->index, train->train, TRAIN_BUSY,
-               other == NULL ? 0 : elapsed_ns(other->due_ns, now_ns));
+        refuse(node, peer->index, train->train, TRAIN_BUSY, elapsed_ns(other->due_ns, now_ns));
         return NULL;
     }
     bool beside_jobs = (train->flags & WIRE_TRAIN_BACKGROUND) != 0 && core_has_jobs(node);

@@ -1,6 +1,6 @@
 /* Trains of others that come in: one at a time, joint ones (out.h) up to TRAIN_IN_MAX, and the reports of how they came.
  *
- * Nobody asks beforehand: a train of a peer that is up is taken when the buffer is free and the budget has room for all
+ * Nobody asks beforehand: a train of a peer that is up is taken when no other is in its way and the budget has room for all
  * of it; else its sender is told why, once, and its packets are dropped. A report follows when every packet came, or
  * when the last one is overdue by TRAIN_GRACE_NS, or the next train of the same peer begins. One that another peer's
  * train came between is no measurement, whoever was first: its report says busy, too. No packet is ever answered by
@@ -14,7 +14,7 @@
 
 #define TRAIN_IN_MAX      8               /* joint ones at a time */
 #define TRAIN_GRACE_NS    (5 * NS_PER_MS) /* packets may be late by so much */
-#define TRAIN_REST_NS_MAX NS_PER_S /* nobody keeps the buffer for longer after a packet, whatever he says … */
+#define TRAIN_REST_NS_MAX NS_PER_S /* nobody keeps a slot for longer after a packet, whatever he says … */
 #define TRAIN_KEEP_NS_MAX (3 * NS_PER_S) /* … nor after a train's first one */
 #define TRAIN_BUDGET_MIN  4000000ULL     /* bytes in that time */
 #define TRAIN_BUDGET_PART 25 /* else such a part of what may come in: several peers have their 1 % at once */
@@ -23,9 +23,9 @@
 struct train_slot {
     uint16_t peer; /* whose it is; PEER_NONE: the slot is free */
     bool joint;    /* only a part of it comes here */
-    bool telling;  /* it is over; its report follows as the queue to the peer has room … */
     bool crossed;  /* packets of another peer's train that was not taken came by its port meanwhile … */
     bool beside;   /* … or of one that was */
+    bool telling;  /* it is over; its report follows as the queue to the peer has room … */
     uint16_t told; /* … for arrivals */
     uint32_t train;
     uint16_t count;     /* of its packets … */

@@ -66,6 +66,17 @@ void line_begin(const struct node *node, struct line *line, uint64_t bytes, uint
     share_out(&line->to, known_mask);
 }
 
+bool line_renew(const struct node *node, struct line *line)
+{
+    uint16_t kept = 0;
+    for (uint16_t receiver = 0; receiver < line->to.count; receiver++)
+        if (node->peers[line->to.peers[receiver]].state == PEER_UP)
+            line->to.peers[kept++] = line->to.peers[receiver];
+    line->to.halves &= kept == line->to.count || kept > JOINT_UNLIKE;
+    line->to.count = kept;
+    return kept >= LINE_RECEIVERS_MIN;
+}
+
 bool line_is_joint(const struct line *line)
 {
     return line->wanted && !line->alone;
@@ -115,7 +126,8 @@ const struct train_record *line_take(struct node *node, struct line *line, uint6
     line->rough |= part->rough;
     line->peer = line->to.peers[part->receiver];
     line->turns = part->turns;
-    joint_line(&line->joint, &line->part_estimate);
+    if (!joint_line(&line->joint, &line->part_estimate))
+        line->part_estimate.kind = ESTIMATE_NONE;
     train_out_part(node, part->receiver);
     self_test_apply(test, &node->train_out->record);
     return &node->train_out->record;
@@ -127,10 +139,21 @@ void line_tell(const struct line *line, const struct estimate *alone, uint64_t p
     bool roughly = line->rough || !estimate_says(&line->joint_estimate);
     *estimate =
         roughly && line->part_estimate.kind == ESTIMATE_VALUE ? line->part_estimate : line->joint_estimate;
+    /* A train to a line that is not far narrower than the port loses little of it, but to other traffic's bursts; and a line
+     * that looks as wide as it may be narrow is such traffic. */
+    bool wide = excess_of(estimate->high_bps, estimate->low_bps) > estimate->avail_bps / LINE_WIDE_PART;
+    bool bursts = roughly ? estimate->avail_bps > port_bps / LINE_ROUGH_PART : wide;
+    if (bursts && estimate->kind == ESTIMATE_VALUE) {
+        estimate->kind = ESTIMATE_REFUSED;
+        estimate->reason = ESTIMATE_UNSTEADY;
+    }
     if (line->apart)
         joint_at_least(estimate);
     else if (!line->agreed && estimate->kind == ESTIMATE_VALUE)
         joint_judge(estimate, line->turns, alone);
+    /* As wide as the port: what was held up met other traffic of a moment there, which single paths tell better. */
+    if (estimate->capacity_bps / LINE_PORT_PARTS >= port_bps / (LINE_PORT_PARTS + 1))
+        joint_at_least(estimate);
     estimate_clip(estimate, port_bps);
 }
 
@@ -139,7 +162,10 @@ void line_tell_paths(struct node *node, const struct line *line, uint64_t known_
     struct estimate estimate;
     for (uint16_t place = 0; place < line->joint.count; place++) {
         uint16_t peer = line->to.peers[line->joint.parts[place].receiver];
-        if ((known_mask >> peer & 1) == 0 && joint_path(&line->joint, place, &estimate))
+        if ((known_mask >> peer & 1) != 0 || !joint_path(&line->joint, place, &estimate))
+            continue;
+        estimate_clip(&estimate, node->config.ports[node->peers[peer].port].rate_bps);
+        if (estimate.low_bps >= 1000)
             path_table_set_estimate(node->paths, PATH_SITE_SELF, peer + 1u, &estimate, now_ns);
     }
 }

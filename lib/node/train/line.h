@@ -12,6 +12,9 @@
 
 #define LINE_RECEIVERS_MIN 2u
 #define LINE_PACKETS_LEAST 24u       /* of a train to each receiver */
+#define LINE_PORT_PARTS    9u        /* of ten: a line of that capacity, of its port, is none */
+#define LINE_ROUGH_PART    4u        /* of a port: a line is told roughly where it carries less */
+#define LINE_WIDE_PART     2u        /* of a line: an interval wider than that tells none */
 #define LINE_NEAR_NS       NS_PER_MS /* nearer peers may stand before the line: they come last */
 
 _Static_assert(TRAIN_RECEIVERS_MAX <= JOINT_PARTS_MAX, "each receiver's part has a place");
@@ -36,13 +39,15 @@ bool line_hindrance(const struct node *node, struct err *err);
 /* The line is to be measured, not a path, for so many bytes: few of them go to few receivers. `known_mask`: bits of peers the
  * paths to whom are known alone. */
 void line_begin(const struct node *node, struct line *line, uint64_t bytes, uint64_t known_mask);
+/* Without those of its receivers that are down. False: too few are left. */
+bool line_renew(const struct node *node, struct line *line);
 /* Joint trains are what it needs now. */
 bool line_is_joint(const struct line *line);
 /* The goal of the path to its first receiver becomes that of the line: `alone` is what is known of that path, or NULL. */
 void line_goal(const struct node *node, const struct line *line, const struct estimate *alone,
                struct estimator_goal *goal);
 /* Of the joint train that was told last, the record that stands for all, its ends known by `test`, of a receiver in
- * `known_mask` (bits by peer) where there is; NULL: it tells nothing. */
+ * `known_mask` (bits by peer) where there is; NULL: it tells nothing. What it shows is kept in `line`. */
 const struct train_record *line_take(struct node *node, struct line *line, uint64_t known_mask,
                                      const struct self_test *test);
 /* What the same train told of slow paths, the others than those of `known_mask`, goes into the table of paths. */

@@ -104,9 +104,9 @@ uint64_t train_out_next_ns(const struct node *node);
 /* A packet of a train has left, or the port has refused it. */
 void train_out_on_report(struct node *node, const struct tx_report *report);
 enum train_news {
-    TRAIN_NONE,     /* nothing to do with any train under way, or more of the report is to come */
-    TRAIN_RECORDED, /* the record of its (first) receiver is whole; valid until the next message */
-    TRAIN_REFUSED   /* no receiver took it */
+    TRAIN_NONE, /* nothing to do with any train under way, or more of the report is to come */
+    TRAIN_RECORDED, /* the record is whole, valid until the next message; of a joint train a part at least (train_out_part) */
+    TRAIN_REFUSED /* no receiver took it */
 };
 enum train_news train_out_on_message(struct node *node, const struct peer *peer,
                                      const struct control_train_report *report);

@@ -150,7 +150,8 @@ static bool is_estimate(const struct node *node, const struct pair_open *open,
     struct err err;
     struct ctl_estimate record = {.estimate = *estimate};
     name_copy(record.from, NAME_BYTES, pairs_site_name(node, open->from));
-    name_copy(record.to, NAME_BYTES, open->to == open->from ? "line" : pairs_site_name(node, open->to));
+    const char *other = strcmp(record.from, "line") == 0 ? "its" : "line";
+    name_copy(record.to, NAME_BYTES, open->to == open->from ? other : pairs_site_name(node, open->to));
     return ctl_estimate_valid(&record, &err);
 }
 

@@ -15,7 +15,6 @@
 
 #define PAIRS_OPEN_MAX  256 /* that wait for an answer */
 #define PAIRS_WHY_BYTES 96
-#define PAIRS_LINE      "(line)" /* the other end of a site's line, in what people read: no name is like that */
 #define PAIRS_REPLY_NS  (2 * NS_PER_S) /* for an answer, beyond the measurement and two round trips */
 
 struct pair_result {

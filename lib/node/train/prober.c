@@ -307,11 +307,12 @@ static void lose(struct node *node, const struct train_record *record, uint64_t 
 
 static bool send(struct node *node, const struct train_shape *shape, uint64_t at_ns, uint64_t now_ns)
 {
-    const struct prober *prober = node->prober;
-    const struct line *line = &prober->line;
+    struct prober *prober = node->prober;
+    struct line *line = &prober->line;
     uint16_t flags = prober->asked ? 0 : WIRE_TRAIN_BACKGROUND;
     if (line_is_joint(line))
-        return train_out_begin_joint(node, &line->to, shape, flags, at_ns, now_ns);
+        return train_out_idle(node) && line_renew(node, line) &&
+               train_out_begin_joint(node, &line->to, shape, flags, at_ns, now_ns);
     return train_out_begin(node, &node->peers[prober->peer], shape, flags, at_ns, now_ns);
 }
 
@@ -378,16 +379,30 @@ static bool gives_way(const struct node *node, uint64_t now_ns)
     return !prober->asked && (asked || asked_next_ns(node) <= now_ns) && !node->train_out->leaving;
 }
 
+/* Joint trains, whose first receiver is down: the others suffice, once the train that was for all is over. */
+static bool goes_on_without(struct node *node)
+{
+    struct prober *prober = node->prober;
+    if (!line_is_joint(&prober->line) || prober->testing)
+        return false;
+    if (!train_out_idle(node))
+        return true;
+    if (!line_renew(node, &prober->line))
+        return false;
+    prober->peer = prober->line.to.peers[0];
+    return true;
+}
+
 static void measure(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
     const struct train_record *record;
     while (train_out_give_up(node, now_ns, &record))
         lose(node, record, now_ns);
-    if (!can_measure(&node->peers[prober->peer])) {
+    if (!can_measure(&node->peers[prober->peer]) && !goes_on_without(node)) {
         if (prober->for_other)
             prober_answer(node, PROBE_DOWN, now_ns);
-        if (!prober->alone)
+        if (!prober->alone && !prober->line.wanted)
             refuse(node, prober->peer, now_ns);
         train_out_stop(node);
         prober->peer = PEER_NONE;

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "node/peer/measure.h"
 #include "node/peer/path_table.h"
+#include "node/peer/post.h"
 
 #define DATA_RESULT_NS (10 * NS_PER_S)
 #define ALONE_NS       (60 * NS_PER_S) /* for so long a path's own value says what held up a joint train */
@@ -128,7 +129,7 @@ void prober_answer(struct node *node, enum probe_answer word, uint64_t now_ns)
     if (word == PROBE_MEASURED && prober->line.wanted) {
         tell_line(node, now_ns, &end.estimate);
         path_table_set_estimate(node->paths, PATH_SITE_SELF, PATH_SITE_SELF, &end.estimate, now_ns);
-        if (prober->ask.asker < node->peer_count)
+        if (prober->ask.asker < node->peer_count && post_has_ample_room(node, prober->ask.asker))
             measure_report_available(node, prober->ask.asker, now_ns);
     } else if (word == PROBE_MEASURED)
         kind_of(node)->result(prober->state, now_ns, &end.estimate);

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Random nets of which nobody has told anything: a job that measures by default, against one that does not and one that knows the
+truth. A third have narrow lines behind their ports, a third slow paths, of the others ports are the limit. Usage: nets_test.py
+SLUICE_SIM FOLDER DRAWS SIZE MEDIAN_OF_TRUTH WORST_OF_OFF"""
+import concurrent.futures
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+
+SIM, FOLDER, DRAWS, SIZE = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+MEDIAN_OF_TRUTH, WORST_OF_OFF = float(sys.argv[5]), float(sys.argv[6])
+LINES, PORTS = "lines", "ports"
+KINDS = (LINES, "paths", PORTS)
+
+
+def links_of(draw, kind, names):
+    """Sites on a square; RTT 5 ms and more."""
+    place = [(draw.random(), draw.random()) for _ in names]
+    scale_ms = draw.uniform(10, 100)
+    for i, one in enumerate(names):
+        for j, other in enumerate(names):
+            if i == j:
+                continue
+            way = ((place[i][0] - place[j][0]) ** 2 + (place[i][1] - place[j][1]) ** 2) ** 0.5
+            link = {"from": one, "to": other, "owd": f"{max(2.5, way * scale_ms):.1f}ms"}
+            if kind == "paths" and draw.random() < 0.5:
+                link["rate"] = f"{draw.choice([10, 20, 50, 100, 200, 500])}Mbps"
+            yield link
+
+
+def scenarios(number):
+    """The net as it is measured, as nobody measures it, and with its lines as ports and its links told."""
+    draw, kind = random.Random(number), KINDS[number % len(KINDS)]
+    names = [f"s{i}" for i in range(draw.randint(4, 16))]
+    links = list(links_of(draw, kind, names))
+    line = {name: draw.choice([20, 50, 100, 200, 500]) for name in names}
+    port = {name: draw.choice([50, 100, 200, 500]) if kind == PORTS else 1000 for name in names}
+    for told in ("default", "off", "truth"):
+        up = line if kind == LINES and told == "truth" else port
+        net = {"name": f"net-{number}-{told}", "seed": number + 1, "node_defaults": {"queue": "20ms"}, "limit": "3600s",
+               "nodes": {name: {"uplink": f"{up[name]}Mbps", "downlink": f"{port[name]}Mbps"} for name in names},
+               "links": {"default": {"loss": "0.05%", "queue": "20ms"}, "list": links},
+               "jobs": [{"name": "j", "source": "s0", "to": "all", "size": SIZE}]}
+        if kind == LINES and told != "truth":
+            net["shared"] = [{"name": f"up-{name}", "rate": f"{line[name]}Mbps", "queue": "20ms",
+                              "members": [[name, other] for other in names if other != name]} for name in names]
+        if told != "default":
+            net["jobs"][0]["plan"] = {"measure": "off"}
+        if told == "truth":
+            net["plan"] = {"avb": "truth"}
+        yield told, net
+
+
+def goodput(net):
+    path = os.path.join(FOLDER, net["name"] + ".yaml")
+    with open(path, "w", encoding="ascii") as file:
+        json.dump(net, file)
+    out = subprocess.run([SIM, "--json", "--security", "none", path], capture_output=True, text=True, timeout=600, check=False)
+    return json.loads(out.stdout)["goodput_bps"]
+
+
+def run(number):
+    return number, {told: goodput(net) for told, net in scenarios(number)}
+
+
+def main():
+    os.makedirs(FOLDER, exist_ok=True)
+    of_truth, of_off = [], []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for number, found in pool.map(run, range(DRAWS)):
+            of_truth.append(found["default"] / found["truth"])
+            of_off.append(found["default"] / found["off"])
+            print(f"net {number}, narrow {KINDS[number % len(KINDS)]}: {found['default'] / 1e6:.1f} Mbit/s, {of_truth[-1]:.3f} of the "
+                  f"truth's, {of_off[-1]:.3f} of what is measured off", flush=True)
+    print(f"of the truth: median {statistics.median(of_truth):.3f}, worst {min(of_truth):.3f}; {MEDIAN_OF_TRUTH} expected of the median")
+    print(f"of measure: off: median {statistics.median(of_off):.3f}, worst {min(of_off):.3f}; {WORST_OF_OFF} expected of the worst")
+    sys.exit(statistics.median(of_truth) < MEDIAN_OF_TRUTH or min(of_off) < WORST_OF_OFF)
+
+
+if __name__ == "__main__":
+    main()
