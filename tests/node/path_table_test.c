@@ -120,6 +120,12 @@ static void path_table__available(void **state)
     struct plan_path path = path_table_path(&table, 0, 1, 0, 9 * NS_PER_S);
     assert_int_equal(path.avb_low_kbps, 3900);
     assert_int_equal(path.avb_age_s, 7);
+    /* One that its ports cut to no width is measured all the same, not told. */
+    path_table_set_available(&table, 2, 0, 5000, 5000, 5000, 8 * NS_PER_S);
+    struct plan_path cut = path_table_path(&table, 2, 0, 0, 9 * NS_PER_S);
+    assert_true(cut.avb_low_kbps == 4999 && cut.avb_high_kbps == 5000 && !plan_path_told(&cut));
+    path_table_set_available(&table, 2, 1, 0, 0, 0, 8 * NS_PER_S);
+    assert_int_equal(path_table_path(&table, 2, 1, 0, 9 * NS_PER_S).avb_kbps, 0);
     path_table_set_available(&table, 0, 1, 5000, 5000, 0, 8 * NS_PER_S);
     path = path_table_path(&table, 0, 1, 0, 9 * NS_PER_S);
     assert_int_equal(path.avb_kbps, 5000);

@@ -47,8 +47,10 @@ void path_table_set_available(struct path_table *table, uint16_t from, uint16_t 
                               uint32_t low_kbps, uint32_t high_kbps, uint64_t measured_ns)
 {
     struct path_record *record = record_of(table, from, to);
+    bool no_width = available_kbps != 0 && low_kbps == available_kbps && high_kbps == available_kbps;
     record->available_kbps = available_kbps;
-    record->available_low_kbps = low_kbps;
+    record->available_low_kbps =
+        no_width ? available_kbps - 1 : low_kbps; /* else it would be one that was told */
     record->available_high_kbps = high_kbps;
     record->available_ns = measured_ns;
 }
