@@ -93,9 +93,9 @@ static const struct joint_part *second_of(const struct joint *joint)
 enum joint_word joint_choose(const struct joint *joint, uint32_t liked_mask, const struct joint_part **part)
 {
     const struct joint_part *first = &joint->parts[0], *second = joint->count > 0 ? second_of(joint) : NULL;
-    uint16_t few = first->turns, many = first->turns;
     if (second == NULL)
         return JOINT_SILENT;
+    uint16_t few = first->turns, many = first->turns;
     *part = second;
     if (first->queued != second->queued || (first->queued && !is_near(joint, second)))
         return JOINT_APART;

@@ -197,9 +197,7 @@ static uint64_t choose_or_look(struct rounds *rounds, uint64_t *left_ns)
         memcpy(rounds->edges, edges, count * sizeof(edges[0]));
         rounds->edge_count = count;
         uint64_t needs_ns = choose(rounds, *left_ns);
-        if (rounds->edge_count > 0 || !may_look)
-            return needs_ns;
-        if (rounds->goal.time_ns != 0)
+        if (rounds->edge_count > 0 || !may_look || rounds->goal.time_ns != 0)
             return needs_ns;
         looks_ns = look(rounds, edges, count, muldiv64(plan_ns, ROUNDS_LOOK_PPM_MOST, PPM));
     }

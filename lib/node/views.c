@@ -147,7 +147,8 @@ void node_narrow_line(const struct node *node, char *text, size_t room)
     if (known && line.high_kbps != 0 && line.avail_kbps * UINT64_C(1000) < rate_bps / 4 * 3)
         snprintf(text, room,
                  "%" PRIu32 ".%03" PRIu32 " Mbit/s were left on the way out, of the port's %" PRIu64
-                 ": if that is the site's line, write rate: %" PRIu32 "Mbps",
+                 ": if that is the site's line, write rate: %" PRIu32
+                 "Mbps, and as rate_down: what may come in",
                  line.avail_kbps / 1000, line.avail_kbps % 1000, rate_bps / 1000000,
                  MAX(line.avail_kbps / 1000, UINT32_C(1)));
 }

@@ -8,7 +8,7 @@
 enum right {
     RIGHT_PEER = 1,   /* a peer; what it may have is a matter of budgets */
     RIGHT_ASKER = 2,  /* one that may use this node (rights_may_measure) */
-    RIGHT_ASKED = 4,  /* one that was asked for measurements from here */
+    RIGHT_ASKED = 4,  /* one that was asked for measurements from here; AVAILABLE, also for a path or line */
     RIGHT_SOURCE = 8, /* of the job … */
     RIGHT_SITE = 16,  /* … whose source is here */
     RIGHT_PARENT = 32,

@@ -1,6 +1,7 @@
 /* Before a plan is used: its own edges, and the lines of who sends to several, of which nothing fresh is known are measured by
  * their senders, side by side, and it is planned anew. A plan knows no better than its paths, and few of them are in it: n - 1
- * measurements a round, of n (n - 1), and at most n lines. What that may take, and how often: probe/rounds.h. A site that does not answer changes nothing: its edge stays as it was. */
+ * measurements a round, of n (n - 1), and at most n lines. What that may take, and how often: probe/rounds.h. A site that does
+ * not answer changes nothing: its edge stays as it was. */
 #include <stdio.h>
 #include <string.h>
 

@@ -206,9 +206,11 @@ void asked_end(struct node *node, const struct asked_path *path, const struct as
     node->counters.asks_served += !declined;
     node->counters.asks_declined += declined;
     if (end->answer != PROBE_MEASURED) {
-        bool line = path->to == PEER_SELF;
-        snprintf(why, sizeof(why), "%s%s%s down, as %s sees it", line ? "all but one of its peers are" : "'",
-                 line ? "" : peer_name(node, path->to), line ? "" : "' is", node->config.name);
+        if (path->to == PEER_SELF)
+            snprintf(why, sizeof(why), "all but one of its peers are down, as %s sees it", node->config.name);
+        else
+            snprintf(why, sizeof(why), "'%s' is down, as %s sees it", peer_name(node, path->to),
+                     node->config.name);
         answer(node, path->asker, &fixed, why);
         return;
     }

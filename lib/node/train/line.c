@@ -82,8 +82,8 @@ bool line_is_joint(const struct line *line)
     return line->wanted && !line->alone;
 }
 
-/* What the receivers' ports take of it, each by its part: of halves the first one's and the slowest of the others', else all
- * together; or, as far as one path is known, or seen to be slow, so many of that. */
+/* What the receivers' ports take together, of halves no more than twice the first one's; or, as far as one path is known, or seen
+ * to be slow, so many of that. */
 void line_goal(const struct node *node, const struct line *line, const struct estimate *alone,
                struct estimator_goal *goal)
 {

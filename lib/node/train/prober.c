@@ -327,7 +327,8 @@ static void ask_estimator(struct node *node, uint64_t now_ns)
             prober->trains++;
             return;
         }
-        lose(node, NULL, now_ns);
+        kind_of(node)->take(prober->state, NULL,
+                            now_ns); /* nothing was sent: the train before was told already */
         prober->step_ns = now_ns + RETRY_NS;
         return;
     case ESTIMATOR_WAIT:
