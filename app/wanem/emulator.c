@@ -125,6 +125,7 @@ static bool open_ports(struct emulator *emulator, const struct emulator_config *
         struct port *port = &emulator->sites[site].port;
         struct port_config port_config = port_config_of(config, site);
         port_config.pool = emulator->pool;
+        port_config.clock = &emulator->clock;
         const char *name = config->scenario->nodes[site].name;
         if (!port_open(port, &port_config, err))
             return err_context(err, "site %s", name);
@@ -237,6 +238,14 @@ static void receive_frame(struct emulator *emulator, uint16_t from, struct rte_m
     rte_pktmbuf_free(mbuf);
 }
 
+/* Where the port knows when a frame came that counts: however late this process got round to it. In order all the same. */
+static uint64_t came_ns(struct emulator_site *site, const struct rte_mbuf *mbuf, uint64_t now_ns)
+{
+    uint8_t kind;
+    site->came_ns = MAX(site->came_ns, stamps_get(&site->port.stamps, mbuf, now_ns, &kind));
+    return site->came_ns;
+}
+
 /* When the emulator was not scheduled for a while, frames pile up in the ports. They came spread over that
  * time; taken as if they came at once they would overflow the uplink's queue, a loss that no real uplink has.
  * So they wait in the port, as they would in the site, while that queue is half full. */
@@ -253,7 +262,7 @@ static bool receive(struct emulator *emulator, uint16_t from, uint64_t now_ns)
     }
     uint16_t count = port_rx_burst(&emulator->sites[from].port, burst, PORT_BURST);
     for (uint16_t index = 0; index < count; index++)
-        receive_frame(emulator, from, burst[index], now_ns);
+        receive_frame(emulator, from, burst[index], came_ns(&emulator->sites[from], burst[index], now_ns));
     return count > 0;
 }
 

@@ -22,6 +22,7 @@ struct emulator_counters {
 
 struct emulator_site {
     struct port port;
+    uint64_t came_ns; /* the newest frame */
     bool mac_known;
     uint8_t mac[MAC_BYTES]; /* learnt from the site's own frames */
 };

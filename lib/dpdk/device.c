@@ -84,6 +84,11 @@ uint64_t device_slack_ns(enum device_kind kind)
     return kind == DEVICE_AF_PACKET || kind == DEVICE_TAP || kind == DEVICE_AF_XDP ? 10 * NS_PER_US : 0;
 }
 
+bool device_sends_at_once(enum device_kind kind)
+{
+    return kind == DEVICE_AF_PACKET || kind == DEVICE_TAP;
+}
+
 bool device_chains(enum device_kind kind)
 {
     return kind != DEVICE_MEMIF && kind != DEVICE_AF_XDP;
@@ -183,7 +188,7 @@ static bool memif_complete(struct device *device, uint32_t frame_bytes_max, uint
     return argument_add(device, "rsize", ring_log2, err);
 }
 
-static uint64_t argument_value(const struct device *device, const char *key, uint64_t otherwise)
+uint64_t device_argument_number(const struct device *device, const char *key, uint64_t otherwise)
 {
     const char *given = argument_find(device->args, key);
     return given != NULL ? strtoull(given, NULL, 0) : otherwise;
@@ -207,7 +212,7 @@ static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, 
     uint64_t needed = frame_bytes_max + AF_PACKET_RESERVE, frame = DEVICE_AF_PACKET_FRAME_BYTES;
     while (frame < needed)
         frame *= 2;
-    frame = argument_value(device, "framesz", frame);
+    frame = device_argument_number(device, "framesz", frame);
     if (frame < needed)
         return err_set(err, "device %s: framesz=%llu is too small for this MTU, at least %llu expected",
                        device->name, (unsigned long long)frame, (unsigned long long)needed);
@@ -221,7 +226,7 @@ static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, 
         return false;
     if (frame == DEVICE_AF_PACKET_FRAME_BYTES)
         return true;
-    uint64_t block = argument_value(device, "blocksz", AF_PACKET_BLOCK_BYTES);
+    uint64_t block = device_argument_number(device, "blocksz", AF_PACKET_BLOCK_BYTES);
     if (block % frame != 0)
         return err_set(err, "device %s: framesz=%llu is no fraction of blocksz=%llu", device->name,
                        (unsigned long long)frame, (unsigned long long)block);
@@ -237,15 +242,15 @@ static bool argument_expected(const struct device *device, const char *key, stru
 
 static bool vhost_complete(struct device *device, struct err *err)
 {
-    device->listens = argument_value(device, "client", 0) == 0 ? "iface" : NULL;
+    device->listens = device_argument_number(device, "client", 0) == 0 ? "iface" : NULL;
     return argument_expected(device, "iface", err);
 }
 
 static bool virtio_user_complete(struct device *device, uint64_t rate_bps, struct err *err)
 {
     uint64_t places = rate_bps <= 1000000000ULL ? VIRTIO_PLACES / 4 : VIRTIO_PLACES;
-    places = argument_value(device, "queue_size", places);
-    device->listens = argument_value(device, "server", 0) != 0 ? "path" : NULL;
+    places = device_argument_number(device, "queue_size", places);
+    device->listens = device_argument_number(device, "server", 0) != 0 ? "path" : NULL;
     device->tx_descriptors = (uint16_t)MIN(places, (uint64_t)VIRTIO_PLACES_MAX);
     return argument_expected(device, "path", err) && argument_at_least(device, "queue_size", places, err);
 }

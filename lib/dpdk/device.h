@@ -56,6 +56,8 @@ bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_
                   struct err *err);
 /* The value of argument `key` ("iface") as a string; false: not given, or longer than `room`. */
 bool device_argument(const struct device *device, const char *key, char *value, size_t room);
+/* The same as a number. */
+uint64_t device_argument_number(const struct device *device, const char *key, uint64_t otherwise);
 /* What memif's bsize and the data room of every pool must be at least. */
 uint32_t device_buffer_bytes(uint32_t frame_bytes_max);
 /* The longest frame the device carries, from its own statement where that is true. */
@@ -64,6 +66,8 @@ uint32_t device_frame_bytes_max(enum device_kind kind, uint32_t stated);
 uint32_t device_mbufs(const struct device *device);
 /* Per-burst costs make single departures expensive: packets this close leave together. */
 uint64_t device_slack_ns(enum device_kind kind);
+/* A frame that was handed to it has left when the call returns: it is the kernel that sends, within. */
+bool device_sends_at_once(enum device_kind kind);
 /* Takes chains, where its driver says so, without copying or mishandling them. */
 bool device_chains(enum device_kind kind);
 enum device_reach device_reach(enum device_kind kind);

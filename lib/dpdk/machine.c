@@ -170,18 +170,12 @@ static void look_interface(struct machine *machine, const struct device *device)
               list);
 }
 
-static uint64_t argument_number(const struct device *device, const char *key, uint64_t otherwise)
-{
-    char text[24];
-    return device_argument(device, key, text, sizeof(text)) ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static void look_af_packet(struct machine *machine, const struct device *device)
 {
-    uint64_t frames = argument_number(device, "framecnt", 0);
+    uint64_t frames = device_argument_number(device, "framecnt", 0);
     look_interface(machine, device);
     need_capabilities(machine, &net_raw, &net_admin); /* to open a packet socket; to start the interface */
-    need_lock(machine, 2 * frames * argument_number(device, "framesz", DEVICE_AF_PACKET_FRAME_BYTES),
+    need_lock(machine, 2 * frames * device_argument_number(device, "framesz", DEVICE_AF_PACKET_FRAME_BYTES),
               "its rings; framecnt=512 makes small ones");
 }
 

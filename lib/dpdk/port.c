@@ -172,6 +172,9 @@ static bool port_setup(struct port *port, struct err *err)
     bool kernel = port->device.kind == DEVICE_AF_PACKET &&
                   device_argument(&port->device, "iface", interface, sizeof(interface));
     missed_open(&port->missed, kernel ? interface : NULL);
+    if (kernel && stamps_expect_kernel(&port->stamps))
+        arrivals_open(&port->arrivals, &port->device, port->missed.socket);
+    port->sends_at_once = port->config.clock != NULL && device_sends_at_once(port->device.kind);
     port_read_mac(port);
     port_filters(port);
     lane_init(&port->lane, device_slack_ns(port->device.kind));
@@ -311,6 +314,7 @@ int port_descriptor(const struct port *port)
 
 void port_stop(struct port *port)
 {
+    arrivals_close(&port->arrivals);
     missed_close(&port->missed);
     if (port->started)
         rte_eth_dev_stop(port->id);

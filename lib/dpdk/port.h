@@ -22,6 +22,7 @@
 
 #include "base/report.h"
 #include "dpdk/answer_budget.h"
+#include "dpdk/arrivals.h"
 #include "dpdk/chain.h"
 #include "dpdk/device.h"
 #include "dpdk/lane.h"
@@ -102,6 +103,8 @@ struct port {
     struct reach reach;
     struct stamps stamps;
     struct missed missed;
+    struct arrivals arrivals;
+    bool sends_at_once;      /* the device does */
     struct memif_gate *gate; /* of a memif server; NULL: it is none */
     bool started;
     bool link_up; /* read by other threads: atomic */

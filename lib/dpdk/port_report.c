@@ -89,7 +89,10 @@ void port_report(const struct port *port, struct report *report)
     report_text(report, "bodies", port->bodies_text);
     report_text(report, "udp_checksums", port->checksums ? "device" : "software");
     report_text(report, "departures", count_get(&port->lane.lead_ns) > 0 ? "device" : "software");
-    report_text(report, "arrivals", stamps_arrive(&port->stamps) ? "device" : "software");
+    report_text(report, "arrivals",
+                !stamps_arrive(&port->stamps) ? "software"
+                : port->stamps.kernel         ? "kernel"
+                                              : "device");
     report_u64(report, "device_clock_jumps", port->stamps.clock.jumps);
     uint64_t value;
     for (uint32_t index = 0; index < COUNTER_COUNT; index++) {

@@ -45,6 +45,13 @@ static struct rte_mbuf *frame_usable(struct port *port, struct rte_mbuf *mbuf)
     return mbuf;
 }
 
+static void mark_arrivals(struct port *port, struct rte_mbuf **mbufs, uint16_t count)
+{
+    stamps_watch(&port->stamps, port->id);
+    for (uint16_t index = 0; index < count; index++)
+        stamps_mark(&port->stamps, mbufs[index], arrivals_next(&port->arrivals, mbufs[index]));
+}
+
 /* What the device has, their first lines asked for. */
 static uint16_t take_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t room)
 {
@@ -55,6 +62,8 @@ static uint16_t take_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t 
         port_link_refresh(port);
     for (uint16_t index = 0; index < taken; index++)
         prefetch_write(mbufs[index]);
+    if (port->arrivals.ring != NULL && taken > 0)
+        mark_arrivals(port, mbufs, taken);
     return taken;
 }
 
@@ -201,6 +210,7 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
         .data_sum = checked == RTE_MBUF_F_RX_L4_CKSUM_NONE ? 0 : view.payload_sum,
         .ecn = view.traffic_class & 3,
         .stamp_kind = stamp_kind,
+        .noise_ns = stamp_kind == STAMP_HARDWARE && port->stamps.kernel ? STAMPS_KERNEL_NOISE_NS : 0,
         .waited = port->backlog.waited && stamp_kind == STAMP_SOFTWARE,
         .rx_ns = arrived_ns,
         .wait_ns = stamp_kind == STAMP_SOFTWARE ? port->backlog.wait_ns : 0,

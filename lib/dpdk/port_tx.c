@@ -275,26 +275,44 @@ void port_send(struct port *port, const struct tx_packet *packets, uint16_t coun
 
 /* ---- departures ---- */
 
-static void lane_left(struct port *port, uint16_t count, uint8_t status, uint64_t now_ns)
+/* What became of the head of the lane, in a call that lasted so long. */
+struct lane_call {
+    uint16_t count;
+    uint8_t status; /* enum tx_status */
+    uint64_t from_ns, until_ns;
+};
+
+/* Who says when a frame of the lane left, and when that was. In a call that sends, one behind the other while it
+ * lasts. */
+static uint8_t left_at(const struct port *port, const struct lane_call *call, uint16_t index,
+                       uint64_t *left_ns)
+{
+    *left_ns = call->from_ns;
+    if (call->until_ns > call->from_ns)
+        *left_ns += muldiv64(call->until_ns - call->from_ns, index + 1u, call->count);
+    if (port->lane.lead_ns > 0 && call->status == TX_SENT)
+        *left_ns = MAX(lane_depart_ns(&port->lane, index), call->from_ns);
+    bool known = port->lane.lead_ns > 0 || port->sends_at_once;
+    return known && call->status == TX_SENT ? STAMP_HARDWARE : STAMP_SOFTWARE;
+}
+
+static void lane_left(struct port *port, const struct lane_call *call)
 {
     uint64_t bytes = 0;
-    bool stamped = port->lane.lead_ns > 0 && status == TX_SENT;
-    count_add(&port->counters.tx_timed, stamped ? count : 0);
+    uint16_t count = call->count;
+    uint8_t status = call->status;
+    bool timed = port->lane.lead_ns > 0 && status == TX_SENT;
+    count_add(&port->counters.tx_timed, timed ? count : 0);
     for (uint16_t index = 0; index < count; index++) {
         const struct lane_item *item = lane_item(&port->lane, index);
         bytes += item->bytes;
         if (item->chained && status == TX_SENT)
             continue; /* told when its body is released */
-        struct tx_report report = {
-            .cookie = item->cookie,
-            .sent_ns = stamped ? MAX(lane_depart_ns(&port->lane, index), now_ns) : now_ns,
-            .stamp_kind = stamped ? STAMP_HARDWARE : STAMP_SOFTWARE,
-            .status = status,
-            .released = !item->chained,
-        };
+        struct tx_report report = {.cookie = item->cookie, .status = status, .released = !item->chained};
+        report.stamp_kind = left_at(port, call, index, &report.sent_ns);
         report_add(port, &report);
     }
-    lane_pop(&port->lane, count, now_ns);
+    lane_pop(&port->lane, count, call->from_ns);
     if (status == TX_SENT) {
         count_add(&port->counters.tx_packets, count);
         count_add(&port->counters.tx_bytes, bytes);
@@ -308,7 +326,7 @@ static void lane_refuse(struct port *port, uint64_t *reason, uint64_t now_ns)
     for (uint32_t index = 0; index < count; index++)
         rte_pktmbuf_free(lane_item(&port->lane, index)->packet);
     count_add(reason, count);
-    lane_left(port, (uint16_t)count, TX_REFUSED, now_ns);
+    lane_left(port, &(struct lane_call){(uint16_t)count, TX_REFUSED, now_ns, now_ns});
 }
 
 /* Some drivers take nothing for ever (tap with a frame beyond its MTU): what waits too long is refused. */
@@ -362,8 +380,10 @@ uint16_t port_flush(struct port *port, uint64_t now_ns)
             break;
         for (uint16_t index = 0; index < due; index++)
             burst[index] = lane_item(&port->lane, index)->packet;
+        uint64_t from_ns = port->sends_at_once ? tsc_now_ns(port->config.clock) : now_ns;
         sent = flush_burst(port, burst, due, now_ns);
-        lane_left(port, sent, TX_SENT, now_ns);
+        uint64_t until_ns = port->sends_at_once ? tsc_now_ns(port->config.clock) : now_ns;
+        lane_left(port, &(struct lane_call){sent, TX_SENT, from_ns, until_ns});
         left += sent;
         if (sent == 0)
             flush_stuck(port, now_ns);

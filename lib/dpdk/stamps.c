@@ -3,6 +3,8 @@
 
 #include "dpdk/stamps.h"
 
+#include <time.h>
+
 #define LOOK_TRIES 4 /* the tightest of them counts: a preemption in between would be taken for a step */
 
 void stamps_ask(struct stamps *stamps, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf,
@@ -21,6 +23,24 @@ void stamps_ask(struct stamps *stamps, const struct rte_eth_dev_info *info, stru
         conf->rxmode.offloads |= RTE_ETH_RX_OFFLOAD_TIMESTAMP;
 }
 
+bool stamps_expect_kernel(struct stamps *stamps)
+{
+    stamps->kernel =
+        stamps->ours != NULL && rte_mbuf_dyn_rx_timestamp_register(&stamps->place, &stamps->arrived) == 0;
+    stamps->arrivals |= stamps->kernel;
+    return stamps->kernel;
+}
+
+static bool read_clock(const struct stamps *stamps, uint16_t port_id, uint64_t *ticks)
+{
+    struct timespec time;
+    if (!stamps->kernel)
+        return rte_eth_read_clock(port_id, ticks) == 0;
+    clock_gettime(CLOCK_REALTIME, &time);
+    *ticks = (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+    return true;
+}
+
 void stamps_look(struct stamps *stamps, uint16_t port_id)
 {
     if (!stamps->departures && !stamps->arrivals)
@@ -29,7 +49,7 @@ void stamps_look(struct stamps *stamps, uint16_t port_id)
     uint64_t best_width = UINT64_MAX;
     for (int try = 0; try < LOOK_TRIES; try++) {
         uint64_t ticks, before = rte_rdtsc_precise();
-        if (rte_eth_read_clock(port_id, &ticks) != 0) { /* what was known would be ever less true */
+        if (!read_clock(stamps, port_id, &ticks)) { /* what was known would be ever less true */
             stamps->clock = (struct device_clock){.jumps = stamps->clock.jumps};
             return;
         }
@@ -41,4 +61,14 @@ void stamps_look(struct stamps *stamps, uint16_t port_id)
         }
     }
     device_clock_look(&stamps->clock, best.ticks, best.ns);
+}
+
+void stamps_watch(struct stamps *stamps, uint16_t port_id)
+{
+    uint64_t ticks, before_ns = tsc_now_ns(stamps->ours);
+    if (!device_clock_known(&stamps->clock) || !read_clock(stamps, port_id, &ticks))
+        return;
+    uint64_t after_ns = tsc_now_ns(stamps->ours), ns = device_clock_ns(&stamps->clock, ticks);
+    if (elapsed_ns(before_ns, ns) > DEVICE_CLOCK_JUMP_NS || elapsed_ns(ns, after_ns) > DEVICE_CLOCK_JUMP_NS)
+        stamps_look(stamps, port_id);
 }

@@ -1,6 +1,6 @@
 /* Times that a device puts on frames, where it can: when one is to depart (RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP),
- * when one arrived (RTE_ETH_RX_OFFLOAD_TIMESTAMP). Only in use while its clock can be read and is known
- * (device_clock.h); software does both else. */
+ * when one arrived (RTE_ETH_RX_OFFLOAD_TIMESTAMP; of af_packet the kernel's, arrivals.h). Only in use while its
+ * clock can be read and is known (device_clock.h); software does both else. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,11 +18,16 @@
 #include "node/packet.h"
 
 #define STAMPS_AGE_NS_MAX 100000000ULL /* an arrival longer ago than that is not believed */
+/* … of the kernel's: so long this process may have stood still. */
+#define STAMPS_KERNEL_AGE_NS_MAX 10000000000ULL
+/* The kernel stamps what it takes: the time that this takes differs by so much, on a host at rest. */
+#define STAMPS_KERNEL_NOISE_NS 1000
 
 struct stamps {
     const struct tsc_clock *ours; /* NULL: none in use */
     struct device_clock clock;
     bool departures, arrivals; /* the device was asked for them */
+    bool kernel;               /* arrivals are the kernel's, by CLOCK_REALTIME */
     int place;                 /* of the time in an mbuf */
     uint64_t departs, arrived; /* flags that say that it is there */
 };
@@ -30,6 +35,10 @@ struct stamps {
 /* Asks for what the device has, in `conf`. `ours` lives as long as the port; NULL: for nothing. */
 void stamps_ask(struct stamps *stamps, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf,
                 const struct tsc_clock *ours);
+/* Arrivals will be told by stamps_mark, in ns of CLOCK_REALTIME. False: none are in use. */
+bool stamps_expect_kernel(struct stamps *stamps);
+/* Behind each burst with the kernel's times: whoever sets its clock makes them false at once. */
+void stamps_watch(struct stamps *stamps, uint16_t port_id);
 /* Looks at the device's clock: at the start, and every 0.1 s or so. */
 void stamps_look(struct stamps *stamps, uint16_t port_id);
 
@@ -43,7 +52,8 @@ static inline bool stamps_arrive(const struct stamps *stamps)
     return stamps->arrivals && device_clock_known(&stamps->clock);
 }
 
-/* Before each try to give the frame to the device: it is to hold it until then. One that is due goes without a time. */
+/* Before each try to give the frame to the device: it is to hold it until then. One that is due goes without a
+ * time. */
 static inline void stamps_put(const struct stamps *stamps, struct rte_mbuf *mbuf, uint64_t depart_ns,
                               uint64_t now_ns)
 {
@@ -55,6 +65,15 @@ static inline void stamps_put(const struct stamps *stamps, struct rte_mbuf *mbuf
         device_clock_ticks(&stamps->clock, depart_ns);
 }
 
+/* The frame arrived then, by the device's clock; 0: that is not known. */
+static inline void stamps_mark(const struct stamps *stamps, struct rte_mbuf *mbuf, uint64_t ticks)
+{
+    if (ticks == 0)
+        return;
+    mbuf->ol_flags |= stamps->arrived;
+    *RTE_MBUF_DYNFIELD(mbuf, stamps->place, rte_mbuf_timestamp_t *) = ticks;
+}
+
 /* When the frame, taken from the device at taken_ns, arrived; never later. *kind: who says so. */
 static inline uint64_t stamps_get(const struct stamps *stamps, const struct rte_mbuf *mbuf, uint64_t taken_ns,
                                   uint8_t *kind)
@@ -64,7 +83,8 @@ static inline uint64_t stamps_get(const struct stamps *stamps, const struct rte_
         return taken_ns;
     uint64_t ticks = *RTE_MBUF_DYNFIELD(mbuf, stamps->place, const rte_mbuf_timestamp_t *);
     uint64_t ns = device_clock_ns(&stamps->clock, ticks);
-    if (elapsed_ns(taken_ns, ns) > STAMPS_AGE_NS_MAX || elapsed_ns(ns, taken_ns) > STAMPS_AGE_NS_MAX)
+    uint64_t age_ns_max = stamps->kernel ? STAMPS_KERNEL_AGE_NS_MAX : STAMPS_AGE_NS_MAX;
+    if (elapsed_ns(taken_ns, ns) > age_ns_max || elapsed_ns(ns, taken_ns) > STAMPS_AGE_NS_MAX)
         return taken_ns;
     *kind = STAMP_HARDWARE;
     return MIN(ns, taken_ns);

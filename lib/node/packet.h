@@ -17,6 +17,7 @@ struct rx_packet {
     uint16_t data_sum;  /* checksum_of the datagram; 0: not known */
     uint8_t ecn;        /* the two bits of the IP header: 3 is Congestion Experienced */
     uint8_t stamp_kind; /* enum stamp_kind */
+    uint16_t noise_ns;  /* standard deviation of rx_ns, as far as the port knows of any */
     bool waited; /* it may have come with those before it: more stood there than could be taken at once */
     uint64_t rx_ns;
     /* It may have come so long before rx_ns: then the port was last known to be empty. 0: that is when it came. */

@@ -21,10 +21,11 @@
 #include "dpdk/tsc.h"
 #include "eal_fixture.h"
 
-#define SKIPPED   77
-#define FRAMES    2000 /* several rounds of the ring */
-#define WAIT_NS   (20 * NS_PER_S)
-#define ETHERTYPE 0x88b5 /* for experiments: the kernel has no use for it */
+#define SKIPPED        77
+#define FRAMES         2000 /* several rounds of the ring */
+#define WAIT_NS        (20 * NS_PER_S)
+#define CLOCK_ERROR_NS DEVICE_CLOCK_JUMP_NS
+#define ETHERTYPE      0x88b5 /* for experiments: the kernel has no use for it */
 
 static struct port port;
 static struct tsc_clock tsc;
@@ -160,6 +161,68 @@ static void af_packet__counts_what_its_ring_loses(void **state)
     port_close(&port);
 }
 
+static void send_frame(uint32_t number)
+{
+    struct rte_mbuf *mbuf = frame_make(number, (uint16_t)(100 + number));
+    while (port_tx_burst(&port, &mbuf, 1) == 0)
+        sched_yield();
+}
+
+/* Takes what is there and checks the time of each frame, which came not before from_ns; returns how many were stamped. */
+static uint32_t stamped_since(uint64_t from_ns)
+{
+    struct rte_mbuf *mbufs[PORT_BURST];
+    uint32_t stamped = 0;
+    uint16_t taken;
+    while ((taken = port_rx_burst(&port, mbufs, PORT_BURST)) > 0) {
+        uint64_t taken_ns = tsc_now_ns(&tsc);
+        for (uint16_t index = 0; index < taken; index++) {
+            uint8_t kind;
+            uint64_t came_ns = stamps_get(&port.stamps, mbufs[index], taken_ns, &kind);
+            stamped += kind == STAMP_HARDWARE;
+            assert_true(came_ns + CLOCK_ERROR_NS >= from_ns && came_ns <= taken_ns);
+        }
+        rte_pktmbuf_free_bulk(mbufs, taken);
+    }
+    return stamped;
+}
+
+/* The kernel's time of each frame is that of its arrival, not of when it was taken, round after round of the ring. */
+static void af_packet__tells_when_frames_came(void **state)
+{
+    (void)state;
+    struct port_config config = {.device = "net_af_packet6,iface=lo,framecnt=64",
+                                 .frame_bytes_max = 1514,
+                                 .rate_bps = NS_PER_S,
+                                 .clock = &tsc};
+    struct err err;
+    if (!port_open(&port, &config, &err))
+        fail_msg("%s", err.text);
+    uint64_t now_ns = tsc_now_ns(&tsc);
+    assert_true(port_start(&port, now_ns));
+    usleep(50000); /* its clock is known behind a second look */
+    port_service(&port, now_ns + 2 * PORT_LINK_POLL_NS);
+    assert_true(stamps_arrive(&port.stamps));
+    for (uint32_t number = 0; number < 200; number++) {
+        uint64_t from_ns = tsc_now_ns(&tsc);
+        send_frame(number);
+        if (number % 50 == 49)
+            usleep(20000);
+        assert_in_range(stamped_since(from_ns), 1, 2);
+    }
+    /* Somebody sets the kernel's clock: what it tells counts for nothing until it is known again. */
+    port.stamps.clock.last.ns += 5 * NS_PER_MS;
+    send_frame(0);
+    assert_int_equal(stamped_since(0), 0);
+    assert_int_equal(port.stamps.clock.jumps, 1);
+    /* Places that are not the driver's tell nothing, and are not read again. */
+    struct rte_mbuf *other = frame_make(0, 60);
+    assert_int_equal(arrivals_next(&port.arrivals, other), 0);
+    assert_null(port.arrivals.ring);
+    rte_pktmbuf_free(other);
+    port_close(&port);
+}
+
 int main(void)
 {
     if (!enter_namespace()) {
@@ -170,6 +233,7 @@ int main(void)
         return 1;
     tsc_clock_start(&tsc);
     const struct CMUnitTest tests[] = {cmocka_unit_test(af_packet__frames_of_every_size),
-                                       cmocka_unit_test(af_packet__counts_what_its_ring_loses)};
+                                       cmocka_unit_test(af_packet__counts_what_its_ring_loses),
+                                       cmocka_unit_test(af_packet__tells_when_frames_came)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
