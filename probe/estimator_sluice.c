@@ -17,6 +17,8 @@
 #define AGAIN_TRIES 20u
 #define AGAIN_MOST  80u /* … and so many where the load permits it */
 #define AGAIN_NS    (10 * NS_PER_MS)
+/* Packets that tell a rate. */
+#define DROWNED_LEAST 8u
 /* Of a train, packets with one stamp that say that the receiver was away. */
 #define SWALLOWED 0.25
 /* Trains of the spread phase without a report yet. */
@@ -52,6 +54,7 @@ static void start(void *state, const struct estimator_goal *goal, uint64_t now_n
         .end_ns = goal->continuous || goal->duration_ns == 0 ? TIME_NEVER : now_ns + goal->duration_ns,
         .packet_bits = goal->wire_bytes * 8.0,
         .noise_ns = hypot((double)goal->sender.noise_ns, (double)goal->receiver.noise_ns),
+        .batch = goal->receiver.batch,
         .batched = goal->receiver.batch > 1};
     rng_init(&sluice->rng, now_ns ^ goal->port_bps);
     budget_init(&sluice->budget, goal->bytes_max, goal->load_ppm);
@@ -279,7 +282,19 @@ static void note(struct sluice *sluice, const struct train_record *record)
     sluice->packets_late += sluice->points.late;
     sluice->stamp_kind = MIN(record->sender.stamp_kind, record->receiver.stamp_kind);
     sluice->batched = sluice->batched || sluice->points.batch > 1;
+    sluice->batch = MAX(sluice->batch, sluice->points.batch);
     sluice->noise_ns = fmax(sluice->noise_ns, sluice->points.noise_ns);
+}
+
+/* A path that lost most of a train carries what came of it, more or less: the next one asks about such rates. */
+static void note_drowned(struct sluice *sluice, const struct train_record *record)
+{
+    const struct probe_points *points = &sluice->points;
+    if (record->marks != 0 || points->count < DROWNED_LEAST || record->count >= points->lost)
+        return;
+    double ns = (double)(points->point[points->count - 1].received_ns - points->point[0].received_ns);
+    if (ns > 0)
+        sluice->drowned = (points->count - 1) * sluice->packet_bits / ns;
 }
 
 static bool take_good(struct sluice *sluice, const struct train_record *record,
@@ -383,6 +398,7 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
         break;
     case READING_SPOILED:
     case READING_STEPPED:
+        note_drowned(sluice, record);
         if (again(sluice, record, verdict == READING_STEPPED, now_ns))
             return;
         useful = false;

@@ -14,7 +14,14 @@
 /* A train and its report take less. */
 #define SPAN_NS   ((int64_t)(1000 * NS_PER_S))
 #define NO_SAMPLE UINT16_MAX
-#define UNIFORM   3.464 /* deviations that are the width of a uniform distribution */
+/* Packets that came closer than such a part of what any so many in a row took each were held somewhere, and let go
+ * as one: an interrupt that waits for more, a host that slept. */
+#define CLUMP_PART   3
+#define CLUMP_WINDOW 16u
+/* Spacings whose mean is taken for theirs; how sure it is to be that they vary against each other. */
+#define WOBBLE_WINDOW     16u
+#define WOBBLE_DEVIATIONS 2
+#define UNIFORM           3.464 /* deviations that are the width of a uniform distribution */
 
 static int64_t received(const struct train_record *record, uint32_t sample)
 {
@@ -59,39 +66,60 @@ static void sort_by_arrival(struct probe_points *points, const struct train_reco
             points->order[points->order_count++] = points->order[i];
 }
 
-/* End of the batch that begins at place `first` of the order of arrival. */
+/* No two packets of a clump are farther apart; 0: there are too few to tell. */
+static int64_t clump_ns(const struct probe_points *points, const struct train_record *record)
+{
+    uint32_t window = MAX(points->order_count / 4, CLUMP_WINDOW);
+    int64_t least_ns = INT64_MAX;
+    for (uint32_t i = window; i < points->order_count; i++)
+        least_ns =
+            MIN(least_ns, received(record, points->order[i]) - received(record, points->order[i - window]));
+    return least_ns == INT64_MAX ? 0 : MAX(least_ns, 0) / (window * CLUMP_PART);
+}
+
+/* End of the batch that begins at place `first` of the order of arrival: stamps that are one but for their noise,
+ * or a clump. */
 static uint32_t batch_end(const struct probe_points *points, const struct train_record *record,
-                          uint32_t first, uint32_t batch)
+                          uint32_t first)
 {
     int64_t room_ns = (int64_t)(BATCH_DEVIATIONS * MIN(record->receiver.noise_ns, NOISE_MOST_NS));
-    int64_t begin_ns = received(record, points->order[first]);
+    int64_t begin_ns = received(record, points->order[first]), last_ns = begin_ns;
     uint32_t end = first + 1;
-    while (end < points->order_count && end - first < batch &&
-           llabs(received(record, points->order[end]) - begin_ns) <= room_ns)
-        end++;
+    for (; end < points->order_count && end - first < points->batch; end++) {
+        int64_t next_ns = received(record, points->order[end]);
+        if (llabs(next_ns - begin_ns) > room_ns && next_ns - last_ns > points->clump_ns)
+            break;
+        last_ns = next_ns;
+    }
     return end;
 }
 
-/* What the receiver says, or what its stamps show: many that are equal. */
-static uint32_t batch_size(const struct probe_points *points, const struct train_record *record)
+/* What the receiver says, or what its stamps show: many that are close. */
+static uint32_t batch_size(struct probe_points *points, const struct train_record *record)
 {
+    points->clump_ns = 0;
     if (record->receiver.batch > 1)
         return record->receiver.batch;
-    uint32_t equal = 0, run = 1, longest = 1;
+    int64_t most_ns = clump_ns(points, record);
+    uint32_t close = 0, run = 1, longest = 1;
     for (uint32_t i = 1; i < points->order_count; i++) {
-        bool same = received(record, points->order[i]) == received(record, points->order[i - 1]);
-        equal += same;
+        int64_t step_ns = received(record, points->order[i]) - received(record, points->order[i - 1]);
+        bool same = step_ns >= 0 && step_ns <= most_ns;
+        close += same;
         run = same ? run + 1 : 1;
         longest = MAX(longest, run);
     }
-    return equal > points->order_count / 3 ? longest : 1;
+    if (close <= points->order_count / 3)
+        return 1;
+    points->clump_ns = most_ns;
+    return longest;
 }
 
 static void take_batches(struct probe_points *points, const struct train_record *record)
 {
     int64_t furthest = -1, ended_ns = 0;
     for (uint32_t first = 0, end; first < points->order_count; first = end) {
-        end = batch_end(points, record, first, points->batch);
+        end = batch_end(points, record, first);
         int64_t before = furthest, sum_ns = 0;
         for (uint32_t i = first; i < end; i++) {
             uint32_t index = record->samples[points->order[i]].index;
@@ -171,6 +199,32 @@ static double falls_ns(const struct probe_points *points, const struct train_rec
     return falls > FALLS_SHARE * points->order_count ? sqrt(squares / falls) : 0;
 }
 
+/* Spacings of exact stamps differ by what came between, each by itself; noise of a stamp makes one longer and the
+ * next one shorter, so neighbours vary against each other, by its variance. Of stamps that an end takes for exact. */
+static double wobble_ns(const struct probe_points *points, const struct train_record *record)
+{
+    double together = 0, squares = 0;
+    uint32_t pairs = 0;
+    for (uint32_t from = 0; from + WOBBLE_WINDOW < points->order_count; from += WOBBLE_WINDOW) {
+        double begin = (double)received(record, points->order[from]), before = 0;
+        double mean = ((double)received(record, points->order[from + WOBBLE_WINDOW]) - begin) / WOBBLE_WINDOW;
+        for (uint32_t i = 1; i <= WOBBLE_WINDOW; i++) {
+            double now = (double)received(record, points->order[from + i]);
+            double apart = now - begin - mean;
+            together += i > 1 ? apart * before : 0;
+            squares += apart * apart;
+            before = apart;
+            begin = now;
+        }
+        pairs += WOBBLE_WINDOW - 1;
+    }
+    if (pairs == 0)
+        return 0;
+    double variance = squares / pairs;
+    double noise2 = -(together / pairs + variance / WOBBLE_WINDOW);
+    return noise2 > WOBBLE_DEVIATIONS * variance / sqrt(pairs) ? sqrt(noise2) : 0;
+}
+
 static double noise_of(const struct probe_points *points, const struct train_record *record)
 {
     double told_ns = hypot((double)record->sender.noise_ns, (double)record->receiver.noise_ns);
@@ -188,6 +242,8 @@ void points_take(struct probe_points *points, const struct train_record *record)
     sort_by_arrival(points, record);
     points->noise_ns = noise_of(points, record);
     points->batch = batch_size(points, record);
+    if (points->batch == 1 && record->receiver.stamp_kind == STAMP_HARDWARE)
+        points->noise_ns = fmin(fmax(points->noise_ns, wobble_ns(points, record)), NOISE_MOST_NS);
     if (points->batch > 1)
         take_batches(points, record);
     else

@@ -29,6 +29,7 @@ struct probe_points {
     uint32_t lost;       /* that did not come */
     uint32_t turns;      /* from one packet's index to the next one's (record.h) */
     uint32_t batch;      /* packets that come with one stamp; 1: each has its own */
+    int64_t clump_ns;    /* of stamps of one batch, from each to the next one, at most */
     double packet_bits;  /* of each packet, on the wire */
     /* Standard deviation of the time that a packet was under way: by the floors of both ends, or as seen. */
     double noise_ns;

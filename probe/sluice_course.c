@@ -6,6 +6,9 @@
 #define CONTACT_PRIME   32u
 #define CONTACT_PACKETS 200u
 #define CONTACT_LEAST   0.1 /* last rate, of the first */
+/* The first rate where a train drowned, of what came of it: below the last one of that train, which was too fast as
+ * well. */
+#define DROWNED_TOP 3
 /* A measurement with a period is of all of that: its first train takes so much of the bytes at most, or so
  * many packets. */
 #define CONTACT_SHARE         0.25
@@ -23,6 +26,7 @@
 /* All of a spread train may stand in the queue when the cross traffic wants it so. */
 #define SPREAD_QUEUE_BYTES 249000u
 #define SPREAD_BATCHES     16u /* that a train has at least */
+#define SPREAD_BATCH_MOST  32u
 #define SPREAD_LEAST       40u
 /* Of the queue that a spread train's prime makes for cross traffic's sake, what it lets go: of a queue left
  * behind nothing is learned. With more the hop runs dry in many trains, and what cross traffic did then is
@@ -46,8 +50,8 @@
 #define FLOOR_PART        3
 /* Batches that a train has, or it says nothing. */
 #define BATCHES_LEAST 4u
-/* Of a token bucket to be seen, more must pass than it holds. What exceeds the rest may queue; if that was there for a
- * moment only, all of it. */
+/* Of a token bucket to be seen, more must pass than it holds. What exceeds the rest may queue; if that was there
+ * for a moment only, all of it. */
 #define FINGERPRINT_LEAST       500
 #define FINGERPRINT_MOST        1000
 #define FINGERPRINT_QUEUE_BYTES 240000
@@ -110,9 +114,16 @@ enum estimate_reason sluice_hopeless(const struct sluice *sluice)
                                                                                       : ESTIMATE_SURE;
 }
 
-static void contact_shape(const struct sluice *sluice, struct train_shape *shape)
+/* The fastest rate of a first look. */
+static uint64_t contact_bps(const struct sluice *sluice)
 {
     uint64_t top_bps = sluice->goal.receiver_bps > 0 ? sluice->goal.receiver_bps : sluice->goal.port_bps;
+    return sluice->drowned > 0 ? MIN(top_bps, bps_of(DROWNED_TOP * sluice->drowned)) : top_bps;
+}
+
+static void contact_shape(const struct sluice *sluice, struct train_shape *shape)
+{
+    uint64_t top_bps = contact_bps(sluice);
     bool batched = sluice->batched;
     uint32_t prime = batched ? CONTACT_BATCH_PRIME : CONTACT_PRIME + noise_packets(sluice);
     uint32_t packets = batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS;
@@ -158,6 +169,12 @@ static uint32_t prime_of(const struct sluice *sluice, double rate, double queue,
     return (uint32_t)fmin(fmax(queue / kept, 8), packets / 2);
 }
 
+/* Packets that come as one, as far as a spread train bears it; 0: each comes by itself. */
+static uint32_t spread_batch(const struct sluice *sluice)
+{
+    return sluice->batched ? MIN(sluice->batch, SPREAD_BATCH_MOST) : 0;
+}
+
 uint32_t sluice_spread_packets(const struct sluice *sluice)
 {
     uint64_t queue = sluice->goal.queue_bytes_max > 0 ? sluice->goal.queue_bytes_max : SPREAD_QUEUE_BYTES;
@@ -165,7 +182,7 @@ uint32_t sluice_spread_packets(const struct sluice *sluice)
     if (sluice->goal.bytes_max > 0)
         bytes = MIN(
             bytes, MAX(sluice->goal.bytes_max / SPREAD_TRAINS_LEAST, SPREAD_LEAST * sluice->goal.wire_bytes));
-    uint32_t batches = sluice->batched ? SPREAD_BATCHES * MIN(sluice->goal.receiver.batch, 32u) : 0;
+    uint32_t batches = SPREAD_BATCHES * spread_batch(sluice);
     uint32_t packets = MAX((uint32_t)(bytes / sluice->goal.wire_bytes), batches);
     if (sluice->path.capacity > 0)
         packets = MIN(packets, MAX(load_packets(sluice, sluice->path.capacity) / LOAD_TRAINS, SPREAD_LEAST));
@@ -187,7 +204,7 @@ static void spread_shape(const struct sluice *sluice, struct train_shape *shape)
         return;
     }
     double walk = spread_walk(sluice, rate, packets);
-    uint32_t prime = prime_of(sluice, rate, walk + 4 + noise_packets(sluice), packets);
+    uint32_t prime = prime_of(sluice, rate, walk + 4 + noise_packets(sluice) + spread_batch(sluice), packets);
     rate *= fmax(1 - SPREAD_USED * walk / (packets - prime), RATE_LEAST);
     profile_around(&sluice->profile, bps_of(rate), prime, packets - prime, shape);
 }

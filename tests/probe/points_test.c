@@ -4,6 +4,7 @@
 
 #include <cmocka.h>
 
+#include "base/rng.h"
 #include "base/units.h"
 #include "probe/points.h"
 
@@ -72,6 +73,62 @@ static void points_take__batches(void **state)
     }
 }
 
+/* What an interrupt held comes at once, one close behind the other: the last of each clump stands for it, as in a batch. */
+static void points_take__clumps(void **state)
+{
+    (void)state;
+    enum { PACKETS = 200, SERVED_NS = 12000, HELD_NS = 200000, CLOSE_NS = 3000 };
+    struct train_sample samples[PACKETS];
+    for (uint32_t i = 0; i < PACKETS; i++) {
+        uint64_t due_ns = (i + 1) * SERVED_NS, let_go_ns = (due_ns / HELD_NS + 1) * HELD_NS;
+        uint64_t before =
+            let_go_ns / HELD_NS == 1 ? 0 : ((let_go_ns - HELD_NS) + SERVED_NS - 1) / SERVED_NS - 1;
+        samples[i] = (struct train_sample){
+            .index = i, .arrival = i, .received_ns = let_go_ns + (i - before) * CLOSE_NS};
+    }
+    make(samples, PACKETS, PACKETS);
+    points_take(&points, &record);
+    assert_in_range(points.batch, HELD_NS / SERVED_NS, HELD_NS / SERVED_NS + 1);
+    assert_in_range(points.count, 10, 13);
+    const struct probe_point *first = &points.point[0], *last = &points.point[points.count - 1];
+    double served_ns = (double)(last->received_ns - first->received_ns) / (last->index - first->index);
+    assert_true(served_ns > 0.98 * SERVED_NS && served_ns < 1.02 * SERVED_NS);
+}
+
+/* Noise of stamps that are taken for exact shows; what others send between does not look like any. */
+static void points_take__noise_that_nobody_tells(void **state)
+{
+    (void)state;
+    enum { PACKETS = 400, SERVED_NS = 100000 };
+    static const struct {
+        uint64_t noise_ns, cross_ns;
+        enum stamp_kind kind;
+        bool shows;
+    } rows[] = {{20000, 0, STAMP_HARDWARE, true},
+                {0, 0, STAMP_HARDWARE, false},
+                {0, SERVED_NS, STAMP_HARDWARE, false},
+                {20000, 0, STAMP_VIRTUAL, false}};
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct train_sample samples[PACKETS];
+        struct rng rng;
+        uint64_t came_ns = 0;
+        rng_init(&rng, row + 1);
+        for (uint32_t i = 0; i < PACKETS; i++) {
+            came_ns +=
+                SERVED_NS + (rows[row].cross_ns != 0 && rng_below(&rng, 3) == 0 ? rows[row].cross_ns : 0);
+            uint64_t noise_ns = rows[row].noise_ns != 0 ? rng_below(&rng, 2 * rows[row].noise_ns) : 0;
+            samples[i] = (struct train_sample){.index = i, .arrival = i, .received_ns = came_ns + noise_ns};
+        }
+        make(samples, PACKETS, PACKETS);
+        record.receiver.stamp_kind = rows[row].kind;
+        points_take(&points, &record);
+        assert_int_equal(points.batch, 1);
+        double uniform_ns = (double)rows[row].noise_ns / 1.732;
+        assert_true(rows[row].shows ? points.noise_ns > 0.7 * uniform_ns && points.noise_ns < 1.4 * uniform_ns
+                                    : points.noise_ns < 1);
+    }
+}
+
 /* Where packets come late, the last ones may be too, and nothing was behind to overtake them. */
 static void points_take__the_end_is_not_trusted_among_late_ones(void **state)
 {
@@ -110,6 +167,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(points_take__overtaken_and_lost_ones_are_none),
         cmocka_unit_test(points_take__batches),
+        cmocka_unit_test(points_take__clumps),
+        cmocka_unit_test(points_take__noise_that_nobody_tells),
         cmocka_unit_test(points_take__the_end_is_not_trusted_among_late_ones),
         cmocka_unit_test(points_take__bad_arrivals_do_no_harm),
     };

@@ -153,11 +153,28 @@ static void sluice__full_and_idle_in_turn(void **state)
     assert_true(missed <= 1);
 }
 
-/* A path that is too slow for first trains, of which it loses most: what it carries is not known, and they become rare. */
+/* A path that loses most of the first train carries what came of it, and is asked about that. */
+static void sluice__a_slow_path_behind_a_fast_port(void **state)
+{
+    (void)state;
+    static const double queues_bits[] = {4e5, 1e5, 2e4};
+    for (unsigned row = 0; row < 3; row++) {
+        struct lab_path path = {
+            .hop_count = 1, .hops = {{.rate = 0.1, .queue_bits = queues_bits[row]}}, .rtt_ns = 1e6};
+        struct estimator_goal goal = first_look;
+        goal.port_bps = 10000000000;
+        struct lab_result result = measure(&path, &goal, row);
+        assert_int_equal(result.estimate.kind, ESTIMATE_VALUE);
+        assert_true(fabs(gbit(result.estimate.avail_bps) - 0.1) < 0.003);
+        assert_true(gbit(result.estimate.low_bps) <= 0.101 && gbit(result.estimate.high_bps) >= 0.099);
+    }
+}
+
+/* Nothing of any train comes but its first packets: what the path carries is not known, and trains become rare. */
 static void sluice__goes_on_where_trains_tell_nothing(void **state)
 {
     (void)state;
-    struct lab_path path = {.hop_count = 1, .hops = {{.rate = 0.1, .queue_bits = 4e5}}, .rtt_ns = 1e6};
+    struct lab_path path = {.hop_count = 1, .hops = {{.rate = 0.0005, .queue_bits = 2e4}}, .rtt_ns = 1e6};
     struct estimator_goal goal = first_look;
     struct lab_result result;
     goal.port_bps = 10000000000;
@@ -493,6 +510,7 @@ int main(void)
         cmocka_unit_test(sluice__poisson_over_a_period),
         cmocka_unit_test(sluice__heavy_tails_are_covered),
         cmocka_unit_test(sluice__full_and_idle_in_turn),
+        cmocka_unit_test(sluice__a_slow_path_behind_a_fast_port),
         cmocka_unit_test(sluice__goes_on_where_trains_tell_nothing),
         cmocka_unit_test(sluice__a_period_with_few_bytes),
         cmocka_unit_test(sluice__rough_path),

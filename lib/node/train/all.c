@@ -5,6 +5,7 @@
 #include "node/peer/measure.h"
 #include "node/peer/post.h"
 #include "node/train/in.h"
+#include "node/train/line.h"
 #include "node/train/out.h"
 
 #define LOOK_NS    (20 * NS_PER_MS) /* while it runs: who is down; while nodes meet: who has told */
@@ -144,8 +145,10 @@ static void set_goal(struct node *node)
             all->site_of[goal->node_count++] = site;
     look_at_ports(node, all, &slowest_bps, &fastest_bps);
     all->lasts_ns = 3 * all->rtt_ns + transmit_ns(bytes, slowest_bps) + ALL_SLACK_NS;
-    all->lasts_ns = (all->lasts_ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS;
     uint64_t apart_ns = transmit_ns(bytes, MAX(muldiv64(slowest_bps, ALL_LOAD_PPM, PPM), UINT64_C(1)));
+    all->lasts_ns =
+        MAX(all->lasts_ns, elapsed_ns(apart_ns, ALL_GUARD_NS)); /* all of its slot, which costs nothing */
+    all->lasts_ns = (all->lasts_ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS;
     goal->passes = ALL_PASSES;
     goal->train_ns = all->lasts_ns;
     goal->train_bytes = bytes + ALL_TEST_BYTES;
@@ -158,6 +161,12 @@ static void set_goal(struct node *node)
     all->goal.fine_bps = muldiv64(slowest_bps, node->config.probe.width_ppb, PPB);
     all->goal.coarse_bps = COARSE_SHARES * all->goal.fine_bps;
     all->cost = survey_cost(&all->goal);
+    if (goal->node_count <= LINE_RECEIVERS_MIN)
+        return;
+    all->cost.trains += goal->node_count;
+    all->cost.bytes += goal->node_count * bytes;
+    all->cost.node_bytes += bytes;
+    all->cost.duration_ns += goal->node_count * (all->lasts_ns + all->goal.lead_ns);
 }
 
 bool all_reckon(struct node *node, bool order, uint64_t now_ns, struct err *err)
@@ -224,6 +233,8 @@ bool all_start(struct node *node, uint64_t now_ns, struct err *err)
     if (!survey_begin(&all->survey, &all->goal, all->known, now_ns, err))
         return false;
     all->state = ALL_RUNNING;
+    all->line = 0;
+    all->line_asked = false;
     all->next_ns = now_ns;
     core_schedule(node, now_ns);
     return true;
@@ -277,25 +288,45 @@ void all_on_end(struct node *node, const struct pair_end *end, uint64_t now_ns)
     if (all->state != ALL_RUNNING || from == ROTATION_NODES_MAX || to == ROTATION_NODES_MAX)
         return;
     bool measured = end->result->answer == PROBE_MEASURED;
+    if (from == to && from == all->line && all->line_asked) {
+        all->line++;
+        all->line_asked = false;
+    }
     survey_take(&all->survey, from, to, verdict_of(end->result), measured ? &end->result->estimate : NULL,
                 now_ns);
     all->next_ns = now_ns;
     core_schedule(node, now_ns);
 }
 
-static void ask(struct node *node, const struct rotation_train *turn, uint64_t now_ns)
+static bool ask_sender(struct node *node, uint16_t from, uint16_t to, uint64_t at_ns, uint64_t now_ns)
 {
-    struct all *all = node->all;
-    uint16_t from = all->site_of[turn->from], to = all->site_of[turn->to];
     uint64_t way_ns = from == PATH_SITE_SELF ? 0 : node->peers[from - 1].rtt_min_ns / 2;
-    uint64_t wait_ns = elapsed_ns(turn->at_ns, now_ns + way_ns);
-    struct wire_probe_ask message = {.wait_us = (uint32_t)(wait_ns / NS_PER_US),
-                                     .lasts_ms = (uint32_t)(all->lasts_ns / NS_PER_MS),
+    struct wire_probe_ask message = {.wait_us = (uint32_t)(elapsed_ns(at_ns, now_ns + way_ns) / NS_PER_US),
+                                     .lasts_ms = (uint32_t)(node->all->lasts_ns / NS_PER_MS),
                                      .bytes = (uint32_t)bytes_of_one(node),
                                      .trains = ALL_TRAINS};
     struct err err;
-    if (!pairs_ask(node, from, to, &message, now_ns, &err))
+    return pairs_ask(node, from, to, &message, now_ns, &err);
+}
+
+static void ask(struct node *node, const struct rotation_train *turn, uint64_t now_ns)
+{
+    struct all *all = node->all;
+    if (!ask_sender(node, all->site_of[turn->from], all->site_of[turn->to], turn->at_ns, now_ns))
         survey_take(&all->survey, turn->from, turn->to, SURVEY_NOTHING, NULL, now_ns);
+}
+
+/* When paths are known, the lines that they share are asked for, each by itself. False: none is left. */
+static bool ask_lines(struct node *node, uint64_t now_ns)
+{
+    struct all *all = node->all;
+    uint16_t count = all->goal.rotation.node_count;
+    while (count > LINE_RECEIVERS_MIN && all->line < count && !all->line_asked) {
+        uint16_t site = all->site_of[all->line];
+        all->line_asked = is_up(node, site) && ask_sender(node, site, site, now_ns, now_ns);
+        all->line += !all->line_asked;
+    }
+    return all->line_asked;
 }
 
 static void run(struct node *node, uint64_t now_ns)
@@ -309,7 +340,7 @@ static void run(struct node *node, uint64_t now_ns)
     while ((step = survey_next(&all->survey, now_ns, &turn)) == SURVEY_ASK)
         ask(node, &turn, now_ns);
     all->next_ns = MIN(turn.at_ns, now_ns + LOOK_NS);
-    if (step == SURVEY_DONE) {
+    if (step == SURVEY_DONE && !ask_lines(node, now_ns)) {
         all->state = ALL_OVER;
         all->next_ns = TIME_NEVER;
     }

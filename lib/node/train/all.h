@@ -1,6 +1,8 @@
 /* A round of all pairs: this node has the paths between all nodes that it sees up measured, itself included, each by its own
  * sender (pairs.h, asked.h), in the order that probe/survey.h says.
  *
+ * Behind the paths come the lines out that they share, one at a time.
+ *
  * First nodes are asked how fast their ports are and how far from each other (MEETING, no trains), so that what it will cost can
  * be told before any train is sent (READY). Then an operator starts it; it ends when everything is known, by its last pass, or
  * when it is stopped. What is known by then stays in the tables, and answers that come later too. Should this node die, the
@@ -38,6 +40,8 @@ struct all {
     uint64_t lasts_ns, rtt_ns; /* of a measurement at most; the longest */
     uint16_t site_of[ROTATION_NODES_MAX];
     struct survey survey;
+    uint16_t line;       /* index of whose line is next, or … */
+    bool line_asked;     /* … asked for */
     struct known *known; /* (peers + 1)^2 */
 };
 

@@ -57,6 +57,7 @@ static struct control_train_report report_of(const struct train_slot *slot)
         .fixed = {.train = slot->train,
                   .answer = TRAIN_TAKEN,
                   .stamp_kind = slot->stamp_kind,
+                  .noise_ns = slot->noise_ns,
                   .batch = slot->batch,
                   .gap_ns = (uint32_t)MIN(slot->gap_ns, (uint64_t)UINT32_MAX),
                   .wait_ms = slot->beside ? CONTROL_TRAIN_BESIDE : 0,
@@ -179,6 +180,7 @@ static void begin(struct node *node, struct train_slot *slot, const struct peer 
     slot->telling = slot->crossed = false;
     slot->told = slot->arrived = slot->batch = slot->run = 0;
     slot->stamp_kind = STAMP_VIRTUAL;
+    slot->noise_ns = 0;
     slot->stamp_ns = slot->gap_ns = slot->newest_gap_ns = 0;
     slot->begun_ns = now_ns;
     memset(slot->seen, 0, sizeof(slot->seen));
@@ -263,6 +265,7 @@ static void take(struct node *node, struct train_slot *slot, const struct wire_t
     slot->gap_ns = MAX(slot->gap_ns, slot->newest_gap_ns);
     slot->newest_gap_ns = 0;
     slot->stamp_kind = MIN(slot->stamp_kind, packet->stamp_kind);
+    slot->noise_ns = MAX(slot->noise_ns, packet->noise_ns);
     uint64_t rest_ns = MIN(train->rest_us * NS_PER_US, TRAIN_REST_NS_MAX);
     slot->due_ns = MAX(slot->arrived == 1 ? 0 : slot->due_ns, now_ns + rest_ns + TRAIN_GRACE_NS);
     slot->due_ns = MIN(slot->due_ns, slot->begun_ns + TRAIN_KEEP_NS_MAX);

@@ -33,6 +33,7 @@ struct train_slot {
     uint16_t arrived;
     uint16_t batch, run;    /* the most that had one stamp; of late */
     uint8_t stamp_kind;     /* the worst of all */
+    uint16_t noise_ns;      /* the most of all */
     uint64_t begun_ns;      /* its first packet came */
     uint64_t due_ns;        /* what has not come by then won't */
     uint64_t tell_end_ns;   /* its report is given up then: the peer takes no messages */

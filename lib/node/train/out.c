@@ -213,10 +213,13 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
 
 /* What lateness spoils a train: when each packet left is known, so that it is no error by itself, but a train of another shape is
  * another question. A good part of the train is that; a timer's interrupt, each ms, makes some 10 us of it, one frame through a
- * veth more. */
+ * veth more. Where the program says itself when a packet left, it errs while it is late, and that part is smaller. */
 static uint64_t late_ns(const struct train_sent *train)
 {
-    return MAX(TRAIN_LATE_NS, train_duration_ns(&train->shape) / TRAIN_LATE_PART);
+    uint64_t lasts_ns = train_duration_ns(&train->shape);
+    if (train->stamp_kind == STAMP_SOFTWARE)
+        return MAX(TRAIN_LATE_NS, lasts_ns / TRAIN_LATE_PART);
+    return MAX(TRAIN_LATE_KNOWN_NS, lasts_ns / TRAIN_LATE_KNOWN_PART);
 }
 
 bool train_out_next(struct node *node, uint64_t horizon_ns, struct tx_packet *packet, uint64_t now_ns)
@@ -366,10 +369,12 @@ static bool take_arrivals(struct train_told *told, const struct train_sent *trai
     return true;
 }
 
-/* Those that went to the port as one leave it one behind the other. */
-static uint64_t left_port_ns(uint64_t left_ns, uint64_t before_ns, uint64_t packet_ns)
+/* Those that went to the port as one leave it one behind the other; when is known where it is not the program that says so. */
+static uint64_t left_port_ns(const struct train_sent *train, uint64_t left_ns, uint64_t before_ns,
+                             uint64_t packet_ns)
 {
-    return before_ns == 0 ? left_ns : MAX(left_ns, before_ns + packet_ns);
+    bool known = train->stamp_kind != STAMP_SOFTWARE || before_ns == 0;
+    return known ? left_ns : MAX(left_ns, before_ns + packet_ns);
 }
 
 static void make_record(struct node *node, const struct train_sent *train, uint16_t receiver)
@@ -396,7 +401,7 @@ static void make_record(struct node *node, const struct train_sent *train, uint1
         uint64_t left_ns = *departure(out, train, index);
         if (left_ns == 0)
             continue;
-        sample.sent_ns = before_ns = left_port_ns(left_ns, before_ns, packet_ns);
+        sample.sent_ns = before_ns = left_port_ns(train, left_ns, before_ns, packet_ns);
         if (receiver_at(&train->to, index) != receiver)
             continue;
         record->sent++;

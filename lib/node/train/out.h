@@ -24,9 +24,12 @@ _Static_assert(TRAIN_PACKETS_MAX <= WIRE_TRAIN_PACKETS_MAX, "a train's index fit
 #define TRAIN_OUT_PACKETS   16384u              /* of all that are under way; a power of two */
 #define TRAIN_LEAD_NS       (2 * TX_HORIZON_NS) /* between now and a train's first departure, at least */
 /* A packet that leaves later than the larger one of these, so many ns and such a part of the train, is none of it. */
-#define TRAIN_LATE_NS      5000ULL
-#define TRAIN_LATE_PART    8
-#define TRAIN_LASTS_NS_MAX NS_PER_S
+#define TRAIN_LATE_NS   5000ULL
+#define TRAIN_LATE_PART 8
+/* … and where the device tells when each one left. */
+#define TRAIN_LATE_KNOWN_NS   NS_PER_MS
+#define TRAIN_LATE_KNOWN_PART 2
+#define TRAIN_LASTS_NS_MAX    NS_PER_S
 /* Beyond a round trip: until the receiver tells of a train whose end was lost, and its messages come. */
 #define TRAIN_PATIENCE_NS (250 * NS_PER_MS)
 /* … of a joint train, once two receivers have told of it. */
