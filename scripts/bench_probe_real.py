@@ -7,13 +7,16 @@
   memif  the same link by sluice-wanem, sites and emulator processes of their own, measured by sluicectl probe. Printed:
          three processes share two CPUs, so that each stands still for as long as the others run
 
+  hosts  two appliances on ordinary hosts, and five (scripts/bench_probe_hosts.py): needs root
+
 A figure says something of the program only where the largest poll gaps are far below a train's length (1 to 2 ms): the
 gaps stand beside it. Where they are not, what is asked for is an honest interval: "holds" counts those that held what the
 link had left.
 
-    scripts/bench probe-real [ring] [memif] [--runs N] [--build DIRECTORY] [--json FILE]
+    scripts/bench probe-real [ring] [memif] [hosts] [--hogs] [--row WORD]… [--runs N] [--build DIRECTORY] [--json FILE]
 
-Exit status 1: the ring's figure is missed, or a part could not run.
+--row: of hosts those rows alone whose names have the word; --hogs: hosts beside a busy loop on each CPU, all figures as asked for then.
+Exit status 1: a figure of ring or hosts is missed, or a part could not run.
 """
 import argparse
 import json
@@ -193,12 +196,16 @@ def part_memif(options, table):
 
 def main(arguments, table):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help="ring, memif; both unless named")
+    parser.add_argument("parts", nargs="*", help="ring, memif, hosts; all unless named")
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--hogs", action="store_true")
+    parser.add_argument("--row", action="append")
+    parser.add_argument("--build", type=os.path.abspath, default=os.path.join(ROOT, "build"))
     parser.add_argument("--json")
     options = parser.parse_args(arguments)
-    runners = {"ring": part_ring, "memif": part_memif}
+    from bench_probe_hosts import part_hosts  # which builds on this file's start and stop
+    runners = {"ring": part_ring, "memif": part_memif, "hosts": part_hosts}
     if not set(options.parts) <= set(runners):
         parser.error(f"parts are {', '.join(runners)}")
     document, missed = {}, []
