@@ -183,7 +183,7 @@ static void print_text(const struct outcome *outcome)
            (double)plan_common_bps(plan) / 1e6, (double)plan->bound_bps / 1e6, gap(plan) * 100);
     print_slow(outcome);
     printf("delay   %.3f ms to the farthest site\n", (double)plan->delay_us / 1e3);
-    CHECK(plan_known_total(plan, known, sizeof(known)));
+    CHECK(plan_known_total(plan, outcome->request, known, sizeof(known)));
     printf("paths   %s\n", known);
     print_why(outcome);
 }

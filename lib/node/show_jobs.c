@@ -128,6 +128,7 @@ static void report_plan(struct report *report, const struct node_job_view *view,
 {
     static const char more[] = "\n\nthere is more than fits here: show plan --svg";
     char text[DRAWING_BYTES + sizeof(more)], known[PLAN_KNOWN_TOTAL_BYTES];
+    char help[PLAN_ASSUMED_HELP_BYTES];
     if (view->plan->tree_count == 0 && !show_wants_all(report)) {
         report_no_plan(report, view);
         return;
@@ -139,7 +140,10 @@ static void report_plan(struct report *report, const struct node_job_view *view,
     report_u64(report, "epoch", view->plan->epoch);
     report_u64(report, "trees", view->plan->tree_count);
     show_plan_rates(report, view->plan);
-    report_text(report, "known", plan_known_total(view->plan, known, sizeof(known)) ? known : "");
+    report_text(report, "known",
+                plan_known_total(view->plan, view->request, known, sizeof(known)) ? known : "");
+    if (!show_wants_all(report) && plan_assumed_help(view->plan, help, sizeof(help)) && help[0] != '\0')
+        report_text(report, "assumed", help);
     if (show_wants_all(report) && with_edges)
         show_plan_edges(report, view->plan, view->request);
     report_object_end(report);

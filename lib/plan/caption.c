@@ -85,10 +85,10 @@ static void add_limits(struct caption *caption, const struct plan *plan, const s
     }
 }
 
-static void add_paths(struct caption *caption, const struct plan *plan)
+static void add_paths(struct caption *caption, const struct plan *plan, const struct plan_request *request)
 {
     char known[PLAN_KNOWN_TOTAL_BYTES];
-    if (!plan_known_total(plan, known, sizeof(known)))
+    if (!plan_known_total(plan, request, known, sizeof(known)))
         return;
     struct sheet sheet = next_line(caption);
     sheet_add(&sheet, "rates of paths: %s", known);
@@ -111,7 +111,7 @@ void caption_fill(struct caption *caption, const struct plan *plan, const struct
         add_slow(caption, plan, request, slow);
     add_bound(caption, plan);
     add_limits(caption, plan, request);
-    add_paths(caption, plan);
+    add_paths(caption, plan, request);
 }
 
 void caption_add_node(struct sheet *sheet, const struct plan *plan, const struct plan_request *request,

@@ -81,21 +81,46 @@ bool plan_known_text(const struct plan_known *known, char *text, size_t room)
     return length >= 0 && (size_t)length < room;
 }
 
-bool plan_known_total(const struct plan *plan, char *text, size_t room)
+/* How many edges rest on each, and bits of who sends. */
+static uint64_t count_edges(const struct plan *plan, unsigned counts[PLAN_BASIS_COUNT])
 {
-    unsigned counts[PLAN_BASIS_COUNT] = {0};
-    struct sheet sheet = {.text = text, .room = room};
-    uint64_t seen[PLAN_NODES_MAX] = {0};
+    uint64_t seen[PLAN_NODES_MAX] = {0}, senders = 0;
     for (uint16_t tree = 0; tree < plan->tree_count; tree++)
         for (uint16_t index = 0; index < plan->trees[tree].edge_count; index++) {
             struct plan_edge edge = plan->trees[tree].edges[index];
             counts[plan->into_known[tree][edge.to].basis] += (seen[edge.from] >> edge.to & 1) == 0;
             seen[edge.from] |= UINT64_C(1) << edge.to;
+            senders |= UINT64_C(1) << edge.from;
         }
+    return senders;
+}
+
+bool plan_known_total(const struct plan *plan, const struct plan_request *request, char *text, size_t room)
+{
+    unsigned counts[PLAN_BASIS_COUNT] = {0}, lines = 0;
+    struct sheet sheet = {.text = text, .room = room};
+    for (uint64_t left = count_edges(plan, counts); left != 0; left &= left - 1) {
+        int node = __builtin_ctzll(left);
+        lines += plan_path_known(request->avb_of, &request->paths[node][node]).basis == PLAN_BASIS_MEASURED;
+    }
     sheet_add(&sheet, "%s", "");
     for (unsigned basis = PLAN_BASIS_COUNT; basis-- > 0;)
         if (counts[basis] > 0)
             sheet_add(&sheet, "%s%u %s", sheet.length > 0 ? ", " : "", counts[basis],
                       word_of(plan_basis_words, (int)basis));
+    if (lines > 0)
+        sheet_add(&sheet, ", %u line%s out measured", lines, lines > 1 ? "s" : "");
+    return !sheet.full;
+}
+
+bool plan_assumed_help(const struct plan *plan, char *text, size_t room)
+{
+    unsigned counts[PLAN_BASIS_COUNT] = {0};
+    struct sheet sheet = {.text = text, .room = room};
+    count_edges(plan, counts);
+    sheet_add(&sheet, "%s",
+              counts[PLAN_BASIS_ASSUMED] == 0
+                  ? ""
+                  : "assumed paths count as wide as their ends: sluicectl probe all has them measured");
     return !sheet.full;
 }

@@ -9,9 +9,12 @@ bool plan_tree_title(const struct plan *plan, uint16_t tree, char *text, size_t 
 /* "measured 12 s ago", "told", "assumed". */
 #define PLAN_KNOWN_TEXT_BYTES 32
 bool plan_known_text(const struct plan_known *known, char *text, size_t room);
-/* Of all edges, each counted once: "3 measured, 11 assumed". */
-#define PLAN_KNOWN_TOTAL_BYTES 64
-bool plan_known_total(const struct plan *plan, char *text, size_t room);
+/* Of all edges, each counted once, and of those who send: "3 measured, 11 assumed, 5 lines out measured". */
+#define PLAN_KNOWN_TOTAL_BYTES 96
+bool plan_known_total(const struct plan *plan, const struct plan_request *request, char *text, size_t room);
+/* What would end assumptions; "" where the plan rests on none. */
+#define PLAN_ASSUMED_HELP_BYTES 128
+bool plan_assumed_help(const struct plan *plan, char *text, size_t room);
 /* plan_draw of all trees, one below the other, each under its title where there are several, behind each
  * name what its edge rests on. False also of a
  * plan that plan_validate would not accept. */

@@ -113,11 +113,16 @@ static void plan_known_total__counts_edges(void **state)
     plan_note_known(&plan, &request);
     assert_int_equal(plan.into_known[1][2].basis, PLAN_BASIS_MEASURED);
     assert_int_equal(plan.into_known[1][2].age_s, 9);
-    assert_true(plan_known_total(&plan, text, sizeof(text)));
+    assert_true(plan_known_total(&plan, &request, text, sizeof(text)));
     assert_string_equal(text, "1 measured, 1 told, 2 assumed");
+    assert_true(plan_assumed_help(&plan, text, sizeof(text)));
+    assert_true(strstr(text, "sluicectl probe all") != NULL);
+    request.paths[1][1] = request.paths[3][3] = request.paths[1][2]; /* site 3 sends nothing */
+    assert_true(plan_known_total(&plan, &request, text, sizeof(text)));
+    assert_string_equal(text, "1 measured, 1 told, 2 assumed, 1 line out measured");
     request.avb_of = PLAN_AVB_NONE; /* what is known does not count */
     plan_note_known(&plan, &request);
-    assert_true(plan_known_total(&plan, text, sizeof(text)));
+    assert_true(plan_known_total(&plan, &request, text, sizeof(text)));
     assert_string_equal(text, "4 assumed");
 }
 
