@@ -10,7 +10,7 @@
 #define BUFFER_SLOTS_MIN 8
 #define PROBE_LOAD_PPB   10000000
 #define PROBE_WIDTH_PPB  5000000
-#define PROBE_PERIOD_NS  (2500 * NS_PER_MS)
+#define PROBE_PERIOD_NS  (1900 * NS_PER_MS)
 
 void node_config_defaults(struct node_config *config)
 {
