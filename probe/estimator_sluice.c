@@ -162,6 +162,7 @@ static void advance(struct sluice *sluice, bool useful, uint64_t now_ns)
             return;
         if (!useful && sluice->goal.continuous) {
             sluice->tries = 0;
+            sluice->drowned = 0;
             sluice->at_ns = now_ns + (RETRY_NS << MIN(sluice->failures++, RETRY_DOUBLES));
         } else if (!useful) {
             sluice->phase = OVER;
@@ -201,7 +202,9 @@ static void forget(struct sluice *sluice, uint64_t now_ns)
     sluice->avail = sluice->capacity = (struct tracker){0};
     sluice->bursty = false;
     sluice->idle = sluice->tries = 0;
-    sluice->passed = 0;
+    sluice->passed = sluice->drowned = 0;
+    sluice->batch = sluice->goal.receiver.batch;
+    sluice->batched = sluice->batch > 1;
     sluice->shapers = 0;
     sluice->overload.steps = 0;
     pool_clear(&sluice->pool);
@@ -366,6 +369,7 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
     sluice->under_way -= sluice->under_way > 0;
     if (record == NULL) {
         sluice->lost++;
+        sluice->drowned = 0;
         advance(sluice, false, now_ns);
         return;
     }

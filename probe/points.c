@@ -100,7 +100,9 @@ static uint32_t batch_size(struct probe_points *points, const struct train_recor
     points->clump_ns = 0;
     if (record->receiver.batch > 1)
         return record->receiver.batch;
-    int64_t most_ns = clump_ns(points, record);
+    /* Of a host's kernel; of exact stamps close ones are others' bursts in the queue. */
+    bool held = record->receiver.stamp_kind == STAMP_HARDWARE && record->receiver.noise_ns > 0;
+    int64_t most_ns = held ? clump_ns(points, record) : 0;
     uint32_t close = 0, run = 1, longest = 1;
     for (uint32_t i = 1; i < points->order_count; i++) {
         int64_t step_ns = received(record, points->order[i]) - received(record, points->order[i - 1]);

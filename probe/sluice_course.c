@@ -13,6 +13,7 @@
  * many packets. */
 #define CONTACT_SHARE         0.25
 #define CONTACT_PERIOD_LEAST  80u
+#define CONTACT_NS_MOST       (800 * NS_PER_MS) /* no sender takes longer trains than a second */
 #define CONTACT_BATCH_LEAST   0.15
 #define CONTACT_BATCH_PRIME   128u
 #define CONTACT_BATCH_PACKETS 384u
@@ -138,8 +139,12 @@ static void contact_shape(const struct sluice *sluice, struct train_shape *shape
         prime = prime * most / (prime + packets);
         packets = most - prime;
     }
-    profile_contact(&sluice->profile, top_bps, prime, packets, batched ? CONTACT_BATCH_LEAST : CONTACT_LEAST,
-                    shape);
+    double least = batched ? CONTACT_BATCH_LEAST : CONTACT_LEAST;
+    profile_contact(&sluice->profile, top_bps, prime, packets, least, shape);
+    uint64_t lasts_ns = train_duration_ns(shape);
+    if (lasts_ns > CONTACT_NS_MOST)
+        profile_contact(&sluice->profile, top_bps, prime, (uint32_t)(packets * CONTACT_NS_MOST / lasts_ns),
+                        least, shape);
 }
 
 static void refine_shape(const struct sluice *sluice, struct train_shape *shape)

@@ -249,20 +249,26 @@ static uint64_t came_ns(struct emulator_site *site, const struct rte_mbuf *mbuf,
 /* When the emulator was not scheduled for a while, frames pile up in the ports. They came spread over that
  * time; taken as if they came at once they would overflow the uplink's queue, a loss that no real uplink has.
  * So they wait in the port, as they would in the site, while that queue is half full. */
-static bool receive(struct emulator *emulator, uint16_t from, uint64_t now_ns)
+static bool receive(struct emulator *emulator, uint16_t from, uint64_t now_ns, uint64_t *until_ns)
 {
     struct rte_mbuf *burst[PORT_BURST];
     if (wan_room(&emulator->wan) < PORT_BURST) {
         emulator->counters.rx_paused++;
         return false;
     }
-    if (now_ns < emulator->late_until_ns && wan_uplink_crowded(&emulator->wan, from, now_ns)) {
+    struct emulator_site *site = &emulator->sites[from];
+    if (now_ns < emulator->late_until_ns && wan_uplink_crowded(&emulator->wan, from, site->came_ns)) {
         emulator->counters.rx_held++;
+        site->came_ns = now_ns; /* they wait in the site until then */
         return false;
     }
-    uint16_t count = port_rx_burst(&emulator->sites[from].port, burst, PORT_BURST);
+    uint16_t count = port_rx_burst(&site->port, burst, PORT_BURST);
     for (uint16_t index = 0; index < count; index++)
-        receive_frame(emulator, from, burst[index], came_ns(&emulator->sites[from], burst[index], now_ns));
+        receive_frame(emulator, from, burst[index], came_ns(site, burst[index], now_ns));
+    if (count == PORT_BURST) /* what is behind these is not much younger, and no link's time goes back */
+        *until_ns = MIN(*until_ns, site->came_ns);
+    else
+        site->came_ns = MAX(site->came_ns, now_ns);
     return count > 0;
 }
 
@@ -307,12 +313,13 @@ static bool hand_over(struct emulator *emulator, uint16_t to, uint64_t now_ns)
 static bool turn(struct emulator *emulator, uint64_t now_ns)
 {
     bool worked = false;
+    uint64_t until_ns = now_ns; /* links behind the uplinks are decided as far as all frames have come */
     emulator->counters.faults += wan_play_faults(&emulator->wan, now_ns);
     for (uint16_t site = 0; site < emulator->wan.site_count; site++) {
         port_service(&emulator->sites[site].port, now_ns);
-        worked |= receive(emulator, site, now_ns);
+        worked |= receive(emulator, site, now_ns, &until_ns);
     }
-    emulator->counters.out_downlink_queue += wan_run(&emulator->wan, now_ns);
+    emulator->counters.out_downlink_queue += wan_run(&emulator->wan, until_ns);
     for (uint16_t site = 0; site < emulator->wan.site_count; site++)
         worked |= hand_over(emulator, site, now_ns);
     return worked;

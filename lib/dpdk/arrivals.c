@@ -3,6 +3,7 @@
 #include <linux/if_packet.h>
 #include <sys/mman.h>
 
+#include "base/check.h"
 #include "base/units.h"
 
 #define BLOCK_BYTES 4096 /* blocksz, where none is given: of its driver */
@@ -28,16 +29,37 @@ void arrivals_close(struct arrivals *arrivals)
     arrivals->ring = NULL;
 }
 
-uint64_t arrivals_next(struct arrivals *arrivals, const struct rte_mbuf *mbuf)
+static const struct tpacket2_hdr *place(const struct arrivals *arrivals, uint32_t behind)
 {
-    if (arrivals->ring == NULL)
-        return 0;
-    const struct tpacket2_hdr *header =
-        (const struct tpacket2_hdr *)(arrivals->ring + (uint64_t)arrivals->next * arrivals->frame_bytes);
-    arrivals->next = arrivals->next + 1 == arrivals->frames ? 0 : arrivals->next + 1;
-    if (mbuf->pkt_len != header->tp_snaplen && mbuf->pkt_len != header->tp_snaplen + TAG_BYTES) {
-        arrivals_close(arrivals);
-        return 0;
+    uint32_t index = (arrivals->next + behind) % arrivals->frames;
+    return (const struct tpacket2_hdr *)(arrivals->ring + (uint64_t)index * arrivals->frame_bytes);
+}
+
+void arrivals_note(struct arrivals *arrivals, uint16_t room)
+{
+    CHECK(room <= ARRIVALS_MAX);
+    uint16_t most = (uint16_t)MIN((uint32_t)room, arrivals->frames);
+    for (arrivals->noted = 0; arrivals->noted < most; arrivals->noted++) {
+        const struct tpacket2_hdr *header = place(arrivals, arrivals->noted);
+        if ((__atomic_load_n(&header->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) == 0)
+            return;
+        arrivals->notes[arrivals->noted].ns = header->tp_sec * NS_PER_S + header->tp_nsec;
+        arrivals->notes[arrivals->noted].bytes = header->tp_snaplen;
     }
-    return header->tp_sec * NS_PER_S + header->tp_nsec;
+}
+
+bool arrivals_took(struct arrivals *arrivals, struct rte_mbuf *const *mbufs, uint16_t count,
+                   uint64_t *times_ns)
+{
+    for (uint16_t index = 0; index < count; index++) {
+        bool noted = index < arrivals->noted;
+        uint32_t bytes = noted ? arrivals->notes[index].bytes : mbufs[index]->pkt_len;
+        if (mbufs[index]->pkt_len != bytes && mbufs[index]->pkt_len != bytes + TAG_BYTES) {
+            arrivals_close(arrivals);
+            return false;
+        }
+        times_ns[index] = noted ? arrivals->notes[index].ns : 0;
+    }
+    arrivals->next = (arrivals->next + count) % arrivals->frames;
+    return true;
 }

@@ -2,8 +2,9 @@
  * and DPDK 22.11's driver does not pass it on.
  *
  * The driver takes frames in the order of its ring, from the first place on, each one once: so whoever counts them
- * knows the place of each. Its ring is mapped once more, to be read. A frame whose place tells another length than
- * it has shows that the count is not the driver's: no times from then on.
+ * knows the place of each. Its ring is mapped once more, to be read. A place is the reader's until the driver has
+ * taken its frame, and may be filled anew at once: so times are noted before each burst. A frame whose place told
+ * another length than it has shows that the count is not the driver's: no times from then on.
  *
  * Times are those of CLOCK_REALTIME, ns. One port, one thread. */
 #pragma once
@@ -17,17 +18,27 @@
 
 #include "dpdk/device.h"
 
+#define ARRIVALS_MAX 128 /* of a burst */
+
 struct arrivals {
     uint8_t *ring;       /* NULL: there is none, or it can't be read */
     uint64_t ring_bytes; /* of this, and of the sender's behind it */
     uint32_t frame_bytes, frames;
     uint32_t next; /* place of the frame that the driver takes next */
+    uint16_t noted;
+    struct {
+        uint64_t ns;
+        uint32_t bytes; /* of the frame */
+    } notes[ARRIVALS_MAX];
 };
 
 /* After its queues are set up, before it takes anything. socket: the driver's; -1: none. */
 void arrivals_open(struct arrivals *arrivals, const struct device *device, int socket);
 /* Before the driver closes its socket. */
 void arrivals_close(struct arrivals *arrivals);
-/* When the frame, the next one that the driver took, arrived; 0: that is not known. Soon after it did: a ring's
- * length later its place has another one. */
-uint64_t arrivals_next(struct arrivals *arrivals, const struct rte_mbuf *mbuf);
+/* Before the driver takes up to `room` frames, at most ARRIVALS_MAX: what is there by now. */
+void arrivals_note(struct arrivals *arrivals, uint16_t room);
+/* It took these, `count` in all. Their times into times_ns; 0: it came after arrivals_note. False: the count was
+ * wrong, and nothing is known of any frame from now on. */
+bool arrivals_took(struct arrivals *arrivals, struct rte_mbuf *const *mbufs, uint16_t count,
+                   uint64_t *times_ns);

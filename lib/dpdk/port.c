@@ -172,8 +172,10 @@ static bool port_setup(struct port *port, struct err *err)
     bool kernel = port->device.kind == DEVICE_AF_PACKET &&
                   device_argument(&port->device, "iface", interface, sizeof(interface));
     missed_open(&port->missed, kernel ? interface : NULL);
-    if (kernel && stamps_expect_kernel(&port->stamps))
-        arrivals_open(&port->arrivals, &port->device, port->missed.socket);
+    arrivals_open(&port->arrivals, &port->device,
+                  kernel && port->config.clock != NULL ? port->missed.socket : -1);
+    if (port->arrivals.ring != NULL && !stamps_expect_kernel(&port->stamps))
+        arrivals_close(&port->arrivals);
     port->sends_at_once = port->config.clock != NULL && device_sends_at_once(port->device.kind);
     port_read_mac(port);
     port_filters(port);

@@ -45,11 +45,16 @@ static struct rte_mbuf *frame_usable(struct port *port, struct rte_mbuf *mbuf)
     return mbuf;
 }
 
+/* What came while they were taken came now. */
 static void mark_arrivals(struct port *port, struct rte_mbuf **mbufs, uint16_t count)
 {
-    stamps_watch(&port->stamps, port->id);
+    uint64_t times_ns[ARRIVALS_MAX], now_ticks = stamps_watch(&port->stamps, port->id);
+    if (!arrivals_took(&port->arrivals, mbufs, count, times_ns)) {
+        port->stamps.arrivals = port->stamps.kernel = false;
+        return;
+    }
     for (uint16_t index = 0; index < count; index++)
-        stamps_mark(&port->stamps, mbufs[index], arrivals_next(&port->arrivals, mbufs[index]));
+        stamps_mark(&port->stamps, mbufs[index], times_ns[index] != 0 ? times_ns[index] : now_ticks);
 }
 
 /* What the device has, their first lines asked for. */
@@ -57,6 +62,9 @@ static uint16_t take_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t 
 {
     if (!port->started)
         return 0;
+    room = MIN(room, (uint16_t)ARRIVALS_MAX);
+    if (port->arrivals.ring != NULL)
+        arrivals_note(&port->arrivals, room);
     uint16_t taken = rte_eth_rx_burst(port->id, 0, mbufs, room);
     if (taken > 0 && !port->link_up) /* sooner than the next look: its answer must not meet a dead link */
         port_link_refresh(port);

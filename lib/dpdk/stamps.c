@@ -63,12 +63,13 @@ void stamps_look(struct stamps *stamps, uint16_t port_id)
     device_clock_look(&stamps->clock, best.ticks, best.ns);
 }
 
-void stamps_watch(struct stamps *stamps, uint16_t port_id)
+uint64_t stamps_watch(struct stamps *stamps, uint16_t port_id)
 {
     uint64_t ticks, before_ns = tsc_now_ns(stamps->ours);
     if (!device_clock_known(&stamps->clock) || !read_clock(stamps, port_id, &ticks))
-        return;
+        return 0;
     uint64_t after_ns = tsc_now_ns(stamps->ours), ns = device_clock_ns(&stamps->clock, ticks);
     if (elapsed_ns(before_ns, ns) > DEVICE_CLOCK_JUMP_NS || elapsed_ns(ns, after_ns) > DEVICE_CLOCK_JUMP_NS)
         stamps_look(stamps, port_id);
+    return ticks;
 }

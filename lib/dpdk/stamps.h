@@ -37,8 +37,9 @@ void stamps_ask(struct stamps *stamps, const struct rte_eth_dev_info *info, stru
                 const struct tsc_clock *ours);
 /* Arrivals will be told by stamps_mark, in ns of CLOCK_REALTIME. False: none are in use. */
 bool stamps_expect_kernel(struct stamps *stamps);
-/* Behind each burst with the kernel's times: whoever sets its clock makes them false at once. */
-void stamps_watch(struct stamps *stamps, uint16_t port_id);
+/* Behind each burst with the kernel's times: whoever sets its clock makes them false at once. Returns what it shows
+ * now; 0: nothing is known of it. */
+uint64_t stamps_watch(struct stamps *stamps, uint16_t port_id);
 /* Looks at the device's clock: at the start, and every 0.1 s or so. */
 void stamps_look(struct stamps *stamps, uint16_t port_id);
 

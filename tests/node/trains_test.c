@@ -170,8 +170,8 @@ static void train__of_which_nothing_left_is_told_at_once(void **state)
     ask(0, "n1");
     run(TX_HORIZON_NS / 4);
     assert_int_equal(script.asked, 1);
-    world.nodes[0].stopped_until_ns = world.now_ns + 13 * NS_PER_MS; /* more than half of the train */
-    run(15 * NS_PER_MS);
+    world.nodes[0].stopped_until_ns = world.now_ns + 5 * NS_PER_MS;
+    run(7 * NS_PER_MS);
     assert_int_equal(world_counter(&world, 0, "tx_trains"), 0);
     assert_int_equal(script.lost, 0);
     assert_int_equal(script.records, 1);

@@ -88,6 +88,10 @@ static void points_take__clumps(void **state)
     }
     make(samples, PACKETS, PACKETS);
     points_take(&points, &record);
+    assert_int_equal(points.batch, 1); /* exact stamps show others' bursts so */
+    record.receiver.stamp_kind = STAMP_HARDWARE;
+    record.receiver.noise_ns = 1000;
+    points_take(&points, &record);
     assert_in_range(points.batch, HELD_NS / SERVED_NS, HELD_NS / SERVED_NS + 1);
     assert_in_range(points.count, 10, 13);
     const struct probe_point *first = &points.point[0], *last = &points.point[points.count - 1];

@@ -4,6 +4,7 @@
 
 #include "node/peer/measure.h"
 #include "node/peer/post.h"
+#include "node/train/asked.h"
 #include "node/train/in.h"
 #include "node/train/line.h"
 #include "node/train/out.h"
@@ -148,6 +149,7 @@ static void set_goal(struct node *node)
     uint64_t apart_ns = transmit_ns(bytes, MAX(muldiv64(slowest_bps, ALL_LOAD_PPM, PPM), UINT64_C(1)));
     all->lasts_ns =
         MAX(all->lasts_ns, elapsed_ns(apart_ns, ALL_GUARD_NS)); /* all of its slot, which costs nothing */
+    all->lasts_ns = MIN(all->lasts_ns, ASKED_LASTS_NS);
     all->lasts_ns = (all->lasts_ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS;
     goal->passes = ALL_PASSES;
     goal->train_ns = all->lasts_ns;
@@ -163,9 +165,9 @@ static void set_goal(struct node *node)
     all->cost = survey_cost(&all->goal);
     if (goal->node_count <= LINE_RECEIVERS_MIN)
         return;
-    all->cost.trains += goal->node_count;
-    all->cost.bytes += goal->node_count * bytes;
-    all->cost.node_bytes += bytes;
+    all->cost.trains += goal->node_count * ALL_TRAINS;
+    all->cost.bytes += goal->node_count * goal->train_bytes;
+    all->cost.node_bytes += goal->train_bytes;
     all->cost.duration_ns += goal->node_count * (all->lasts_ns + all->goal.lead_ns);
 }
 
@@ -291,6 +293,8 @@ void all_on_end(struct node *node, const struct pair_end *end, uint64_t now_ns)
     if (from == to && from == all->line && all->line_asked) {
         all->line++;
         all->line_asked = false;
+        all->survey.trains += measured ? end->result->estimate.trains + end->result->estimate.discarded : 0;
+        all->survey.bytes += measured ? end->result->estimate.bytes : 0;
     }
     survey_take(&all->survey, from, to, verdict_of(end->result), measured ? &end->result->estimate : NULL,
                 now_ns);
@@ -342,6 +346,7 @@ static void run(struct node *node, uint64_t now_ns)
     all->next_ns = MIN(turn.at_ns, now_ns + LOOK_NS);
     if (step == SURVEY_DONE && !ask_lines(node, now_ns)) {
         all->state = ALL_OVER;
+        all->survey.ended_ns = now_ns;
         all->next_ns = TIME_NEVER;
     }
 }

@@ -213,11 +213,12 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
 
 /* What lateness spoils a train: when each packet left is known, so that it is no error by itself, but a train of another shape is
  * another question. A good part of the train is that; a timer's interrupt, each ms, makes some 10 us of it, one frame through a
- * veth more. Where the program says itself when a packet left, it errs while it is late, and that part is smaller. */
-static uint64_t late_ns(const struct train_sent *train)
+ * veth more. Where the program says itself when a packet left, it errs while it is late, and that part is smaller;
+ * before a train's first report it is as with the one before. */
+static uint64_t late_ns(const struct train_out *out, const struct train_sent *train)
 {
     uint64_t lasts_ns = train_duration_ns(&train->shape);
-    if (train->stamp_kind == STAMP_SOFTWARE)
+    if ((train->reported > 0 ? train->stamp_kind : out->stamp_kind) == STAMP_SOFTWARE)
         return MAX(TRAIN_LATE_NS, lasts_ns / TRAIN_LATE_PART);
     return MAX(TRAIN_LATE_KNOWN_NS, lasts_ns / TRAIN_LATE_KNOWN_PART);
 }
@@ -231,7 +232,7 @@ bool train_out_next(struct node *node, uint64_t horizon_ns, struct tx_packet *pa
     const struct peer *peer = turn_of(node, train);
     struct pacer *pacer = &node->ports[peer->port].pacer;
     uint64_t depart_ns = MAX(out->schedule.next_ns, pacer_next_ns(pacer));
-    if (now_ns > out->schedule.next_ns + late_ns(train) || peer->state != PEER_UP) {
+    if (now_ns > out->schedule.next_ns + late_ns(out, train) || peer->state != PEER_UP) {
         end_train(node, true, now_ns);
         return false;
     }
@@ -292,6 +293,7 @@ static void close_train(struct node *node, struct train_sent *train)
 {
     struct train_out *out = node->train_out;
     train->over = true;
+    out->stamp_kind = train->reported > 0 ? train->stamp_kind : out->stamp_kind;
     out->closed = (uint32_t)(train - out->trains);
     if (out->leaving && train == leaving(out))
         out->leaving = false;
@@ -301,7 +303,7 @@ static void close_train(struct node *node, struct train_sent *train)
 /* What spoils it: departures against the schedule. */
 static uint32_t marks_of(struct train_out *out, const struct train_sent *train)
 {
-    uint64_t most_ns = late_ns(train);
+    uint64_t most_ns = late_ns(out, train);
     uint32_t marks = train->cut || train->left < train->packets ? TRAIN_CUT : 0;
     struct train_schedule schedule;
     train_begin(&schedule, &train->shape, train->start_ns);

@@ -81,6 +81,7 @@ struct train_out {
     uint32_t head, tail, departure_tail; /* free-running */
     uint32_t next_number;
     uint64_t sent_bytes; /* on the wire, of all trains */
+    uint8_t stamp_kind;  /* of the newest train's departures, as far as they were reported */
     struct train_sent trains[TRAIN_OUT_MAX];
     uint64_t departures[TRAIN_OUT_PACKETS]; /* 0: not told as yet, or refused */
     struct train_told told;
