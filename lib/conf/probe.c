@@ -35,7 +35,7 @@ const struct conf_option conf_probe_options[] = {
      .initial = "0.5%",
      .help = "half-width of the interval that a measurement tries for, of the path's capacity"},
     {"period", OPTION_TIME, FIELD(struct node_probe_config, period_ns), .max = PROBE_PERIOD_NS_MAX,
-     .initial = "2.5s", .help = "what a measurement lasts and stands for; 0s: until it has its width"},
+     .initial = "1.9s", .help = "what a measurement lasts and stands for; 0s: until it has its width"},
     {"bytes", OPTION_SIZE, FIELD(struct node_probe_config, bytes_max), .initial = "0",
      .help = "of the trains of one measurement, on the wire; 0: what the load permits"},
     {"receive", OPTION_SIZE, FIELD(struct node_probe_config, receive_bytes), .initial = "0",

@@ -236,7 +236,7 @@ bool all_start(struct node *node, uint64_t now_ns, struct err *err)
         return false;
     all->state = ALL_RUNNING;
     all->line = 0;
-    all->line_asked = false;
+    all->line_mask = 0;
     all->next_ns = now_ns;
     core_schedule(node, now_ns);
     return true;
@@ -290,9 +290,8 @@ void all_on_end(struct node *node, const struct pair_end *end, uint64_t now_ns)
     if (all->state != ALL_RUNNING || from == ROTATION_NODES_MAX || to == ROTATION_NODES_MAX)
         return;
     bool measured = end->result->answer == PROBE_MEASURED;
-    if (from == to && from == all->line && all->line_asked) {
-        all->line++;
-        all->line_asked = false;
+    if (from == to && (all->line_mask >> from & 1) != 0) {
+        all->line_mask &= ~(UINT64_C(1) << from);
         all->survey.trains += measured ? end->result->estimate.trains + end->result->estimate.discarded : 0;
         all->survey.bytes += measured ? end->result->estimate.bytes : 0;
     }
@@ -320,17 +319,19 @@ static void ask(struct node *node, const struct rotation_train *turn, uint64_t n
         survey_take(&all->survey, turn->from, turn->to, SURVEY_NOTHING, NULL, now_ns);
 }
 
-/* When paths are known, the lines that they share are asked for, each by itself. False: none is left. */
+/* When paths are known, the lines that they share are asked for, few at a time. False: none is left. */
 static bool ask_lines(struct node *node, uint64_t now_ns)
 {
     struct all *all = node->all;
     uint16_t count = all->goal.rotation.node_count;
-    while (count > LINE_RECEIVERS_MIN && all->line < count && !all->line_asked) {
-        uint16_t site = all->site_of[all->line];
-        all->line_asked = is_up(node, site) && ask_sender(node, site, site, now_ns, now_ns);
-        all->line += !all->line_asked;
+    while (count > LINE_RECEIVERS_MIN && all->line < count &&
+           __builtin_popcountll(all->line_mask) < ALL_LINES) {
+        uint16_t index = all->line++, site = all->site_of[index];
+        bool silent = (all->survey.rotation.silent >> index & 1) != 0;
+        bool asked = !silent && is_up(node, site) && ask_sender(node, site, site, now_ns, now_ns);
+        all->line_mask |= (uint64_t)asked << index;
     }
-    return all->line_asked;
+    return all->line_mask != 0;
 }
 
 static void run(struct node *node, uint64_t now_ns)

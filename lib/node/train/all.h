@@ -1,7 +1,7 @@
 /* A round of all pairs: this node has the paths between all nodes that it sees up measured, itself included, each by its own
  * sender (pairs.h, asked.h), in the order that probe/survey.h says.
  *
- * Behind the paths come the lines out that they share, one at a time.
+ * Behind the paths come the lines out that they share, a few at a time, whose trains bear each other.
  *
  * First nodes are asked how fast their ports are and how far from each other (MEETING, no trains), so that what it will cost can
  * be told before any train is sent (READY). Then an operator starts it; it ends when everything is known, by its last pass, or
@@ -21,6 +21,7 @@
 #define ALL_PASSES     4u
 /* Of the slowest port, that a node sends and receives: within what others take (in.h). */
 #define ALL_LOAD_PPM 30000u
+#define ALL_LINES    2                /* asked for at a time */
 #define ALL_KEEP     4u               /* paths into each node that a plan may choose among */
 #define ALL_FRESH_NS (60 * NS_PER_S)  /* what was told of ports and distances counts for so long */
 #define ALL_MEET_NS  (2 * NS_PER_S)   /* whoever has told nothing by then is taken to be like this node */
@@ -40,8 +41,8 @@ struct all {
     uint64_t lasts_ns, rtt_ns; /* of a measurement at most; the longest */
     uint16_t site_of[ROTATION_NODES_MAX];
     struct survey survey;
-    uint16_t line;       /* index of whose line is next, or … */
-    bool line_asked;     /* … asked for */
+    uint16_t line;       /* index of the site whose line is asked for next … */
+    uint64_t line_mask;  /* … and bit per index of those that have not answered */
     struct known *known; /* (peers + 1)^2 */
 };
 
