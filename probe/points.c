@@ -18,6 +18,7 @@
  * as one: an interrupt that waits for more, a host that slept. */
 #define CLUMP_PART   3
 #define CLUMP_WINDOW 16u
+#define CLOSE_SHARE  3 /* more than such a part of a train has to come so */
 /* Spacings whose mean is taken for theirs; how sure it is to be that they vary against each other. */
 #define WOBBLE_WINDOW     16u
 #define WOBBLE_DEVIATIONS 2
@@ -66,7 +67,7 @@ static void sort_by_arrival(struct probe_points *points, const struct train_reco
             points->order[points->order_count++] = points->order[i];
 }
 
-/* No two packets of a clump are farther apart; 0: there are too few to tell. */
+/* Neighbours in a clump are so far apart at most. 0: there are too few packets to tell. */
 static int64_t clump_ns(const struct probe_points *points, const struct train_record *record)
 {
     uint32_t window = MAX(points->order_count / 4, CLUMP_WINDOW);
@@ -100,9 +101,9 @@ static uint32_t batch_size(struct probe_points *points, const struct train_recor
     points->clump_ns = 0;
     if (record->receiver.batch > 1)
         return record->receiver.batch;
-    /* Of a host's kernel; of exact stamps close ones are others' bursts in the queue. */
-    bool held = record->receiver.stamp_kind == STAMP_HARDWARE && record->receiver.noise_ns > 0;
-    int64_t most_ns = held ? clump_ns(points, record) : 0;
+    /* Kernel stamps may come in clumps; with exact ones close packets are others' bursts in the queue. */
+    bool kernel = record->receiver.stamp_kind == STAMP_HARDWARE && record->receiver.noise_ns > 0;
+    int64_t most_ns = kernel ? clump_ns(points, record) : 0;
     uint32_t close = 0, run = 1, longest = 1;
     for (uint32_t i = 1; i < points->order_count; i++) {
         int64_t step_ns = received(record, points->order[i]) - received(record, points->order[i - 1]);
@@ -111,7 +112,7 @@ static uint32_t batch_size(struct probe_points *points, const struct train_recor
         run = same ? run + 1 : 1;
         longest = MAX(longest, run);
     }
-    if (close <= points->order_count / 3)
+    if (close <= points->order_count / CLOSE_SHARE)
         return 1;
     points->clump_ns = most_ns;
     return longest;
@@ -201,8 +202,8 @@ static double falls_ns(const struct probe_points *points, const struct train_rec
     return falls > FALLS_SHARE * points->order_count ? sqrt(squares / falls) : 0;
 }
 
-/* Spacings of exact stamps differ by what came between, each by itself; noise of a stamp makes one longer and the
- * next one shorter, so neighbours vary against each other, by its variance. Of stamps that an end takes for exact. */
+/* Noise that the receiver does not tell: a late stamp makes one spacing longer and the next one shorter, so that
+ * neighbours vary against each other, by its variance. Cross traffic does not do that. */
 static double wobble_ns(const struct probe_points *points, const struct train_record *record)
 {
     double together = 0, squares = 0;

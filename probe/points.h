@@ -28,7 +28,7 @@ struct probe_points {
     uint32_t late;       /* of them, those that others overtook */
     uint32_t lost;       /* that did not come */
     uint32_t turns;      /* from one packet's index to the next one's (record.h) */
-    uint32_t batch;      /* packets that come with one stamp; 1: each has its own */
+    uint32_t batch;      /* packets that stand as one: of one stamp, or a clump; 1: each by itself */
     int64_t clump_ns;    /* of stamps of one batch, from each to the next one, at most */
     double packet_bits;  /* of each packet, on the wire */
     /* Standard deviation of the time that a packet was under way: by the floors of both ends, or as seen. */

@@ -17,7 +17,7 @@
 #include "probe/train.h"
 
 enum train_mark {
-    /* A packet left later than scheduled, by more than a small part of the train's duration (its sender says which). */
+    /* A packet left later than scheduled, by more than a part of the train's duration (its sender says which). */
     TRAIN_REANCHORED = 1,
     TRAIN_MERGED = 2,     /* packets left as one, without the gap between them */
     TRAIN_CUT = 4,        /* not all of it was sent */

@@ -36,11 +36,11 @@ struct sluice {
     /* Of those spoiled: by departures, by a receiver that was away, by a clock that was set. */
     uint32_t late, swallowed, stepped;
     uint64_t packets, packets_lost, packets_late;
-    uint32_t batch; /* the most packets that came as one, or as the receiver says */
+    uint32_t batch; /* the largest batch or clump seen, or told by the receiver */
     bool bursty, batched;
     uint8_t stamp_kind; /* the worse of both ends, of the last record */
     struct reading_path path;
-    double drowned; /* bit/ns that came of a train that was lost for the most part; 0: none was */
+    double drowned; /* bit/ns that came of the last train that was lost for the most part; 0: none was */
     double packet_bits, noise_ns, passed; /* the greatest rate that queued nowhere */
     struct tracker avail, capacity;
     struct shaper shaper;     /* as the last train of that phase showed it */

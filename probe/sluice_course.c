@@ -6,8 +6,7 @@
 #define CONTACT_PRIME   32u
 #define CONTACT_PACKETS 200u
 #define CONTACT_LEAST   0.1 /* last rate, of the first */
-/* The first rate where a train drowned, of what came of it: below the last one of that train, which was too fast as
- * well. */
+/* After a drowned train the first rate is so many times what came of it. */
 #define DROWNED_TOP 3
 /* A measurement with a period is of all of that: its first train takes so much of the bytes at most, or so
  * many packets. */

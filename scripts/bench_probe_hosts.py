@@ -24,7 +24,6 @@ HOG_VALUES_MIN, HOG_HOLD_MIN, HOG_PERCENT_MAX = 0.6, 0.9, 20.0
 ALL_PAIRS_MIN, ALL_LINE_PERCENT_MAX, ALL_S_MAX = 0.95, 5.0, 15.0
 ALL_WAIT_S = 40
 JOB_BYTES, JOB_SHARE_MIN = 200_000_000, 0.85
-LATE_US_MAX = 1000  # the emulator's, above which a run tells nothing of the program
 HEADER = ["row", "values", "median error %", "largest error %", "intervals hold", "slowest s", "emulator's gap us"]
 Row = collections.namedtuple("Row", "name port line cross rtt loss", defaults=("1Gbps", "100Mbps", 0, "20ms", 0))
 ROWS = [Row("20 Mbit/s", line="20Mbps"), Row("100 Mbit/s"), Row("1 Gbit/s", port="10Gbps", line="1Gbps"),

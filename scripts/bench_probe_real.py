@@ -15,7 +15,8 @@ link had left.
 
     scripts/bench probe-real [ring] [memif] [hosts] [--hogs] [--row WORD]… [--runs N] [--build DIRECTORY] [--json FILE]
 
---row: of hosts those rows alone whose names have the word; --hogs: hosts beside a busy loop on each CPU, all figures as asked for then.
+--row: of hosts those rows alone whose names have the word; `all` (five hosts) and `job` (--pairs pairs of jobs) are rows, too.
+--hogs: hosts run beside a busy loop on each CPU. Limits are wider then, and `all` and `job` are only printed.
 Exit status 1: a figure of ring or hosts is missed, or a part could not run.
 """
 import argparse

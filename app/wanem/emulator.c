@@ -238,7 +238,7 @@ static void receive_frame(struct emulator *emulator, uint16_t from, struct rte_m
     rte_pktmbuf_free(mbuf);
 }
 
-/* Where the port knows when a frame came that counts: however late this process got round to it. In order all the same. */
+/* When the frame came, if the port knows; else now. Never before the frame ahead of it. */
 static uint64_t came_ns(struct emulator_site *site, const struct rte_mbuf *mbuf, uint64_t now_ns)
 {
     uint8_t kind;
@@ -247,25 +247,26 @@ static uint64_t came_ns(struct emulator_site *site, const struct rte_mbuf *mbuf,
 }
 
 /* When the emulator was not scheduled for a while, frames pile up in the ports. They came spread over that
- * time; taken as if they came at once they would overflow the uplink's queue, a loss that no real uplink has.
- * So they wait in the port, as they would in the site, while that queue is half full. */
+ * time; where the port does not know when, they would all overflow the uplink's queue as if they came at once, a loss
+ * that no real uplink has. So they wait in the port, as they would in the site, while that queue is half full. */
 static bool receive(struct emulator *emulator, uint16_t from, uint64_t now_ns, uint64_t *until_ns)
 {
+    struct emulator_site *site = &emulator->sites[from];
     struct rte_mbuf *burst[PORT_BURST];
     if (wan_room(&emulator->wan) < PORT_BURST) {
         emulator->counters.rx_paused++;
+        site->came_ns = now_ns;
         return false;
     }
-    struct emulator_site *site = &emulator->sites[from];
     if (now_ns < emulator->late_until_ns && wan_uplink_crowded(&emulator->wan, from, site->came_ns)) {
         emulator->counters.rx_held++;
-        site->came_ns = now_ns; /* they wait in the site until then */
+        site->came_ns = now_ns; /* frames held back count as coming when they are taken */
         return false;
     }
     uint16_t count = port_rx_burst(&site->port, burst, PORT_BURST);
     for (uint16_t index = 0; index < count; index++)
         receive_frame(emulator, from, burst[index], came_ns(site, burst[index], now_ns));
-    if (count == PORT_BURST) /* what is behind these is not much younger, and no link's time goes back */
+    if (count == PORT_BURST) /* more may wait, hardly younger: links must not run past that */
         *until_ns = MIN(*until_ns, site->came_ns);
     else
         site->came_ns = MAX(site->came_ns, now_ns);
@@ -313,7 +314,7 @@ static bool hand_over(struct emulator *emulator, uint16_t to, uint64_t now_ns)
 static bool turn(struct emulator *emulator, uint64_t now_ns)
 {
     bool worked = false;
-    uint64_t until_ns = now_ns; /* links behind the uplinks are decided as far as all frames have come */
+    uint64_t until_ns = now_ns; /* up to which all frames have been read, and links run */
     emulator->counters.faults += wan_play_faults(&emulator->wan, now_ns);
     for (uint16_t site = 0; site < emulator->wan.site_count; site++) {
         port_service(&emulator->sites[site].port, now_ns);

@@ -22,7 +22,7 @@ struct emulator_counters {
 
 struct emulator_site {
     struct port port;
-    uint64_t came_ns; /* the newest frame */
+    uint64_t came_ns; /* frames up to then have been taken; never goes back */
     bool mac_known;
     uint8_t mac[MAC_BYTES]; /* learnt from the site's own frames */
 };

@@ -3,6 +3,6 @@
 
 enum stamp_kind {
     STAMP_SOFTWARE = 0, /* the program, by the clock that it reads */
-    STAMP_HARDWARE = 1, /* the device */
+    STAMP_HARDWARE = 1, /* whoever moved the packet: the device, the kernel, the call that sent it */
     STAMP_VIRTUAL = 2   /* the simulator: exact */
 };

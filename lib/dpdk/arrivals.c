@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/units.h"
 
-#define BLOCK_BYTES 4096 /* blocksz, where none is given: of its driver */
+#define BLOCK_BYTES 4096 /* the driver's blocksz, where none is given */
 #define TAG_BYTES   4    /* the driver puts a tag back that the kernel took out */
 
 void arrivals_open(struct arrivals *arrivals, const struct device *device, int socket)

@@ -56,7 +56,7 @@ bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_
                   struct err *err);
 /* The value of argument `key` ("iface") as a string; false: not given, or longer than `room`. */
 bool device_argument(const struct device *device, const char *key, char *value, size_t room);
-/* The same as a number. */
+/* The same as a number; `otherwise`: it is not given. */
 uint64_t device_argument_number(const struct device *device, const char *key, uint64_t otherwise);
 /* What memif's bsize and the data room of every pool must be at least. */
 uint32_t device_buffer_bytes(uint32_t frame_bytes_max);
@@ -66,7 +66,7 @@ uint32_t device_frame_bytes_max(enum device_kind kind, uint32_t stated);
 uint32_t device_mbufs(const struct device *device);
 /* Per-burst costs make single departures expensive: packets this close leave together. */
 uint64_t device_slack_ns(enum device_kind kind);
-/* A frame that was handed to it has left when the call returns: it is the kernel that sends, within. */
+/* A frame has left when the call that hands it over returns: the kernel sends it inside the call. */
 bool device_sends_at_once(enum device_kind kind);
 /* Takes chains, where its driver says so, without copying or mishandling them. */
 bool device_chains(enum device_kind kind);

@@ -54,7 +54,7 @@ struct port_config {
     struct rte_mempool *pool; /* NULL: the port makes its own */
     bool promiscuous;
     bool no_chains;
-    /* That times are given by, for devices that stamp frames; NULL: they are not asked to. */
+    /* That times are given by. NULL: no stamps of device or kernel, and departures are not timed. */
     const struct tsc_clock *clock;
     /* Datagram level; address.family 0: raw only. */
     struct net_address address;
@@ -96,7 +96,7 @@ struct port {
     uint8_t mac[MAC_BYTES];
     struct rte_mempool *pool;
     struct rte_device *hardware;
-    bool takes_chains;       /* the device does */
+    bool takes_chains;       /* device_sends_at_once, and there is a clock */
     bool chains;             /* and reaches the bodies */
     bool checksums;          /* the device computes UDP's when it sends */
     const char *bodies_text; /* how they leave, in words */

@@ -45,7 +45,7 @@ static struct rte_mbuf *frame_usable(struct port *port, struct rte_mbuf *mbuf)
     return mbuf;
 }
 
-/* What came while they were taken came now. */
+/* A frame without a noted time came during the burst: now. */
 static void mark_arrivals(struct port *port, struct rte_mbuf **mbufs, uint16_t count)
 {
     uint64_t times_ns[ARRIVALS_MAX], now_ticks = stamps_watch(&port->stamps, port->id);

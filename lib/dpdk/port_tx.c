@@ -275,15 +275,14 @@ void port_send(struct port *port, const struct tx_packet *packets, uint16_t coun
 
 /* ---- departures ---- */
 
-/* What became of the head of the lane, in a call that lasted so long. */
+/* The first `count` frames of the lane, and the call that sent or refused them. */
 struct lane_call {
     uint16_t count;
     uint8_t status; /* enum tx_status */
     uint64_t from_ns, until_ns;
 };
 
-/* Who says when a frame of the lane left, and when that was. In a call that sends, one behind the other while it
- * lasts. */
+/* When frame `index` left, and returns who says so. Frames of one call are spread evenly over it. */
 static uint8_t left_at(const struct port *port, const struct lane_call *call, uint16_t index,
                        uint64_t *left_ns)
 {

@@ -20,13 +20,14 @@
 #define STAMPS_AGE_NS_MAX 100000000ULL /* an arrival longer ago than that is not believed */
 /* … of the kernel's: so long this process may have stood still. */
 #define STAMPS_KERNEL_AGE_NS_MAX 10000000000ULL
-/* The kernel stamps what it takes: the time that this takes differs by so much, on a host at rest. */
+/* Standard deviation of the kernel's stamps on a host at rest. Not 0: that says exact, and clumps are not looked for
+ * then (probe/points.c). */
 #define STAMPS_KERNEL_NOISE_NS 1000
 
 struct stamps {
     const struct tsc_clock *ours; /* NULL: none in use */
     struct device_clock clock;
-    bool departures, arrivals; /* the device was asked for them */
+    bool departures, arrivals; /* in use, once the clock is known */
     bool kernel;               /* arrivals are the kernel's, by CLOCK_REALTIME */
     int place;                 /* of the time in an mbuf */
     uint64_t departs, arrived; /* flags that say that it is there */
@@ -37,8 +38,8 @@ void stamps_ask(struct stamps *stamps, const struct rte_eth_dev_info *info, stru
                 const struct tsc_clock *ours);
 /* Arrivals will be told by stamps_mark, in ns of CLOCK_REALTIME. False: none are in use. */
 bool stamps_expect_kernel(struct stamps *stamps);
-/* Behind each burst with the kernel's times: whoever sets its clock makes them false at once. Returns what it shows
- * now; 0: nothing is known of it. */
+/* After each burst with the kernel's times: notices that its clock was set, and looks anew. Returns what the clock
+ * shows now; 0: it is not known. */
 uint64_t stamps_watch(struct stamps *stamps, uint16_t port_id);
 /* Looks at the device's clock: at the start, and every 0.1 s or so. */
 void stamps_look(struct stamps *stamps, uint16_t port_id);

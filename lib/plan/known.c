@@ -119,8 +119,8 @@ bool plan_assumed_help(const struct plan *plan, char *text, size_t room)
     struct sheet sheet = {.text = text, .room = room};
     count_edges(plan, counts);
     sheet_add(&sheet, "%s",
-              counts[PLAN_BASIS_ASSUMED] == 0
-                  ? ""
-                  : "assumed paths count as wide as their ends: sluicectl probe all has them measured");
+              counts[PLAN_BASIS_ASSUMED] == 0 ? ""
+                                              : "assumed paths are taken to be as fast as the ports at both "
+                                                "ends: sluicectl probe all measures them");
     return !sheet.full;
 }

@@ -147,8 +147,7 @@ static void set_goal(struct node *node)
     look_at_ports(node, all, &slowest_bps, &fastest_bps);
     all->lasts_ns = 3 * all->rtt_ns + transmit_ns(bytes, slowest_bps) + ALL_SLACK_NS;
     uint64_t apart_ns = transmit_ns(bytes, MAX(muldiv64(slowest_bps, ALL_LOAD_PPM, PPM), UINT64_C(1)));
-    all->lasts_ns =
-        MAX(all->lasts_ns, elapsed_ns(apart_ns, ALL_GUARD_NS)); /* all of its slot, which costs nothing */
+    all->lasts_ns = MAX(all->lasts_ns, elapsed_ns(apart_ns, ALL_GUARD_NS)); /* the slot passes anyway */
     all->lasts_ns = MIN(all->lasts_ns, ASKED_LASTS_NS);
     all->lasts_ns = (all->lasts_ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS;
     goal->passes = ALL_PASSES;

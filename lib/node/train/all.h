@@ -4,7 +4,7 @@
  * Behind the paths come the lines out that they share, a few at a time, whose trains bear each other.
  *
  * First nodes are asked how fast their ports are and how far from each other (MEETING, no trains), so that what it will cost can
- * be told before any train is sent (READY). Then an operator starts it; it ends when everything is known, by its last pass, or
+ * be told before any train is sent (READY). Then an operator starts it; it ends when paths and lines are known, by its last pass, or
  * when it is stopped. What is known by then stays in the tables, and answers that come later too. Should this node die, the
  * others measure for half a second what they were last asked for, and are done.
  *

@@ -26,7 +26,7 @@ _Static_assert(TRAIN_PACKETS_MAX <= WIRE_TRAIN_PACKETS_MAX, "a train's index fit
 /* A packet that leaves later than the larger one of these, so many ns and such a part of the train, is none of it. */
 #define TRAIN_LATE_NS   5000ULL
 #define TRAIN_LATE_PART 8
-/* … and where the device tells when each one left. */
+/* … and where it is not the program that says when each one left. */
 #define TRAIN_LATE_KNOWN_NS   NS_PER_MS
 #define TRAIN_LATE_KNOWN_PART 2
 #define TRAIN_LASTS_NS_MAX    NS_PER_S
