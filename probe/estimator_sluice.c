@@ -17,8 +17,6 @@
 #define AGAIN_TRIES 20u
 #define AGAIN_MOST  80u /* … and so many where the load permits it */
 #define AGAIN_NS    (10 * NS_PER_MS)
-/* Packets that tell a rate. */
-#define DROWNED_LEAST 8u
 /* Of a train, packets with one stamp that say that the receiver was away. */
 #define SWALLOWED 0.25
 /* Trains of the spread phase without a report yet. */
@@ -289,15 +287,11 @@ static void note(struct sluice *sluice, const struct train_record *record)
     sluice->noise_ns = fmax(sluice->noise_ns, sluice->points.noise_ns);
 }
 
-/* A path that lost most of a train carries what came of it, more or less: the next one asks about such rates. */
+/* The next train asks about such rates; one that was spoiled by its ends leaves them as they are. */
 static void note_drowned(struct sluice *sluice, const struct train_record *record)
 {
-    const struct probe_points *points = &sluice->points;
-    if (record->marks != 0 || points->count < DROWNED_LEAST || record->count >= points->lost)
-        return;
-    double ns = (double)(points->point[points->count - 1].received_ns - points->point[0].received_ns);
-    if (ns > 0)
-        sluice->drowned = (points->count - 1) * sluice->packet_bits / ns;
+    double rate = reading_overrun(record);
+    sluice->drowned = rate > 0 ? rate : sluice->drowned;
 }
 
 static bool take_good(struct sluice *sluice, const struct train_record *record,

@@ -8,9 +8,6 @@
 /* Two parts agree: to a tenth, as each saw other moments of the same queue. So much is half of an interval by one
  * alone. */
 #define AGREE_SHARE 0.1
-/* Of a part that came by so few, and less than such a share of it. */
-#define OVERRUN_LEAST 4u
-#define OVERRUN_SHARE 0.5
 /* One of which so much was lost is known less well: nobody knows what was lost of the others'. */
 #define ROUGH_LOST  0.05
 #define ROUGH_SHARE 0.25
@@ -22,21 +19,6 @@
 void joint_begin(struct joint *joint)
 {
     joint->count = 0;
-}
-
-/* Most of it was lost: so what came did so at the rate of what lost it, if that was never idle. 0: it tells
- * nothing. */
-static double overrun(const struct train_record *record)
-{
-    uint64_t first_ns = UINT64_MAX, last_ns = 0;
-    if (record->marks != 0 || record->count < OVERRUN_LEAST || record->count >= OVERRUN_SHARE * record->sent)
-        return 0;
-    for (uint32_t i = 0; i < record->count; i++) {
-        first_ns = MIN(first_ns, record->samples[i].received_ns);
-        last_ns = MAX(last_ns, record->samples[i].received_ns);
-    }
-    double bits = (record->count - 1) * record_turns(record) * record->shape.wire_bytes * 8.0;
-    return last_ns > first_ns ? bits / (double)(last_ns - first_ns) : 0;
 }
 
 void joint_take(struct joint *joint, uint16_t receiver, const struct train_record *record)
@@ -57,7 +39,7 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct train_recor
         break;
     case READING_SPOILED:
         part.queued = part.rough = true;
-        part.most = part.rate = overrun(record);
+        part.most = part.rate = reading_overrun(record);
         break;
     case READING_STEPPED:
     case READING_JITTER:

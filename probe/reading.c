@@ -18,6 +18,9 @@
 #define CAPACITY_LEAST   1e-6
 #define CAPACITY_MOST    1e4
 #define AGREE_DEVIATIONS 4
+/* Of a train that came by so few, and less than such a share of it. */
+#define OVERRUN_LEAST 4u
+#define OVERRUN_SHARE 0.5
 
 /* From the greatest delay on, the last point before delays come near the least: a queue stands from the
  * train's begin until then, more or less. For the first look at a path, where the exact rule has nothing to
@@ -94,6 +97,19 @@ static void learn_capacity(struct reading *reading, const struct probe_points *p
     path->capacity_error = all.error;
     if (path->cross <= 0)
         path->cross = fmax(all.cross, 0);
+}
+
+double reading_overrun(const struct train_record *record)
+{
+    uint64_t first_ns = UINT64_MAX, last_ns = 0;
+    if (record->marks != 0 || record->count < OVERRUN_LEAST || record->count >= OVERRUN_SHARE * record->sent)
+        return 0;
+    for (uint32_t i = 0; i < record->count; i++) {
+        first_ns = MIN(first_ns, record->samples[i].received_ns);
+        last_ns = MAX(last_ns, record->samples[i].received_ns);
+    }
+    double bits = (record->count - 1) * record_turns(record) * record->shape.wire_bytes * 8.0;
+    return last_ns > first_ns ? bits / (double)(last_ns - first_ns) : 0;
 }
 
 enum reading_verdict reading_take(struct reading *reading, struct probe_points *points,

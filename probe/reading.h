@@ -1,5 +1,5 @@
-/* One train read: its points, the capacity that it shows, the part of it that kept the tight hop busy. Readings of one
- * path after the other sharpen what is known of its capacity, which the next reading uses. */
+/* One train read: its points, the capacity that it shows, the part of it that kept the tight hop busy. Readings of
+ * one path after the other sharpen what is known of its capacity, which the next reading uses. */
 #pragma once
 
 #include "probe/conserve.h"
@@ -28,6 +28,9 @@ struct reading {
     bool queued;    /* beyond what a packet of cross traffic explains */
 };
 
+/* Bit/ns at which came what came of a train that was lost for the most part: of a joint one's part, that of the
+ * whole. What lost it carries so much, if it was never idle. 0: not so much was lost, or too little came. */
+double reading_overrun(const struct train_record *record);
 /* Points are room to work in, and those of this train afterwards: none of one with marks, or whose clocks stepped. */
 enum reading_verdict reading_take(struct reading *reading, struct probe_points *points,
                                   struct reading_path *path, const struct train_record *record);

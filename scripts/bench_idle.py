@@ -28,8 +28,9 @@ import tempfile
 import time
 
 from bench_lan import ROOT, Sites, addresses, cpu_s, job_run, program, write_yaml
-from bench_probe_real import start, stop, wait_for_line
-from namespaces import Lan, ip
+from bench_probe_real import start, stop
+from namespaces import Lan
+from wan_sites import WanSites
 
 PARTS = ["idle", "rate", "departures", "wan"]
 WIRE_SHARE = 1408 / 1540  # payload of what a full packet takes
@@ -184,50 +185,19 @@ def part_departures(options, directory, judge):
 
 # ---- wan ----
 
-class Wan(Labs):
-    """Sites of a scenario, each at a port of sluice-wanem."""
-
-    def __init__(self, options, directory, lan):
-        super().__init__(options, directory, lan, receivers=WAN_SITES - 1)
-
-    def __enter__(self):
-        for number in range(WAN_SITES):
-            ip("-n", self.lan.prefix, "link", "set", f"port{number}", "nomaster")
-        devices = [word for number, name in enumerate(self.names)
-                   for word in ("--device", f"{name}=net_af_packet{number},iface=port{number}")]
-        log = os.path.join(self.directory, "wanem.log")
-        self.emulator = []
-        wanem = start(self.emulator, log, *self.lan.inside_bridge(program(self.build, "app/wanem/sluice-wanem"), "-c",
-                                                                  os.path.join(self.directory, "wan.yaml"), *devices))
-        wait_for_line(wanem, log, "sluice-wanem: ready")
-        return super().__enter__()
-
-    def __exit__(self, *_):
-        super().__exit__()
-        stop(self.emulator)
-
-    def node_file(self, number, name):
-        values = super().node_file(number, name)
-        values["ports"][0].update({"address": f"10.66.{number + 1}.1/24", "gateway": f"10.66.{number + 1}.254"})
-        for index, peer in enumerate(other for other in range(WAN_SITES) if other != number):
-            values["peers"][index]["address"] = f"10.66.{peer + 1}.1"
-        return values
-
-
 def part_wan(options, directory, judge):
-    write_yaml(os.path.join(directory, "wan.yaml"), WAN)
     write_yaml(os.path.join(directory, "virtual.yaml"), {**WAN, "limit": "120s", "jobs": [
         {"name": "j", "source": "s0", "to": "all", "size": WAN_BYTES, "sparse": True, "hash": "none"}]})
     run = subprocess.run([program(options.build, "app/sim/sluice-sim"), f"{directory}/virtual.yaml", "--json"],
                          capture_output=True, text=True, check=True)
     virtual_bps = json.loads(run.stdout)["goodput_bps"]
+    ends = argparse.Namespace(receivers=WAN_SITES - 1, link="af_packet", rate="100Mbps", size=WAN_BYTES)
     payload, found, cpus = os.path.join(directory, "payload"), [], []
     with open(payload, "wb") as file:
         for _ in range(0, WAN_BYTES, 1 << 20):
             file.write(os.urandom(1 << 20))
         file.truncate(WAN_BYTES)
-    with Lan(WAN_SITES, f"sluice-idle-{os.getpid()}") as lan, Wan(options, directory, lan) as labs:
-        labs.options.size = WAN_BYTES
+    with Lan(WAN_SITES, f"sluice-idle-{os.getpid()}") as lan, WanSites(ends, options.build, directory, lan, WAN) as labs:
         for number in range(3):
             with contextlib.ExitStack() as stack:
                 emulator = stack.enter_context(Host(labs.emulator[0].pid))

@@ -158,6 +158,9 @@ static void conf_read_node__defaults_are_the_nodes(void **state)
                                &config, &errors));
     const struct node_config *node = &config.node;
     assert_int_equal(node->store, defaults.store);
+    assert_int_equal(node->probe.period_ns, defaults.probe.period_ns);
+    assert_int_equal(node->probe.load_ppb, defaults.probe.load_ppb);
+    assert_int_equal(node->probe.width_ppb, defaults.probe.width_ppb);
     assert_int_equal(node->seed, defaults.seed);
     assert_int_equal(node->buffer_bytes, defaults.buffer_bytes);
     assert_int_equal(node->blocks_max, defaults.blocks_max);

@@ -161,6 +161,21 @@ static void af_packet__counts_what_its_ring_loses(void **state)
     port_close(&port);
 }
 
+/* A port whose arrivals the kernel tells, its clock known. */
+static void open_stamping(const char *device)
+{
+    struct port_config config = {
+        .device = device, .frame_bytes_max = 1514, .rate_bps = NS_PER_S, .clock = &tsc};
+    struct err err;
+    if (!port_open(&port, &config, &err))
+        fail_msg("%s", err.text);
+    uint64_t now_ns = tsc_now_ns(&tsc);
+    assert_true(port_start(&port, now_ns));
+    usleep(50000); /* it is known behind a second look */
+    port_service(&port, now_ns + 2 * PORT_LINK_POLL_NS);
+    assert_true(stamps_arrive(&port.stamps));
+}
+
 static void send_frame(uint32_t number)
 {
     struct rte_mbuf *mbuf = frame_make(number, (uint16_t)(100 + number));
@@ -191,18 +206,7 @@ static uint32_t stamped_since(uint64_t from_ns)
 static void af_packet__tells_when_frames_came(void **state)
 {
     (void)state;
-    struct port_config config = {.device = "net_af_packet6,iface=lo,framecnt=64",
-                                 .frame_bytes_max = 1514,
-                                 .rate_bps = NS_PER_S,
-                                 .clock = &tsc};
-    struct err err;
-    if (!port_open(&port, &config, &err))
-        fail_msg("%s", err.text);
-    uint64_t now_ns = tsc_now_ns(&tsc);
-    assert_true(port_start(&port, now_ns));
-    usleep(50000); /* its clock is known behind a second look */
-    port_service(&port, now_ns + 2 * PORT_LINK_POLL_NS);
-    assert_true(stamps_arrive(&port.stamps));
+    open_stamping("net_af_packet6,iface=lo,framecnt=64");
     for (uint32_t number = 0; number < 200; number++) {
         uint64_t from_ns = tsc_now_ns(&tsc);
         send_frame(number);
@@ -211,10 +215,11 @@ static void af_packet__tells_when_frames_came(void **state)
         assert_in_range(stamped_since(from_ns), 1, 2);
     }
     /* Somebody sets the kernel's clock: what it tells counts for nothing until it is known again. */
+    uint64_t jumps = port.stamps.clock.jumps;
     port.stamps.clock.last.ns += 5 * NS_PER_MS;
     send_frame(0);
     assert_int_equal(stamped_since(0), 0);
-    assert_int_equal(port.stamps.clock.jumps, 1);
+    assert_int_equal(port.stamps.clock.jumps, jumps + 1);
     port_close(&port);
 }
 
@@ -223,17 +228,7 @@ static void af_packet__tells_when_frames_came(void **state)
 static void af_packet__a_full_ring_keeps_its_times(void **state)
 {
     (void)state;
-    struct port_config config = {.device = "net_af_packet7,iface=lo,framecnt=64",
-                                 .frame_bytes_max = 1514,
-                                 .rate_bps = NS_PER_S,
-                                 .clock = &tsc};
-    struct err err;
-    if (!port_open(&port, &config, &err))
-        fail_msg("%s", err.text);
-    uint64_t now_ns = tsc_now_ns(&tsc);
-    assert_true(port_start(&port, now_ns));
-    usleep(50000);
-    port_service(&port, now_ns + 2 * PORT_LINK_POLL_NS);
+    open_stamping("net_af_packet7,iface=lo,framecnt=64");
     for (unsigned round = 0; round < 20; round++) {
         uint64_t from_ns = tsc_now_ns(&tsc);
         for (uint32_t number = 0; number < 300; number++)
