@@ -28,8 +28,8 @@ import tempfile
 import time
 
 from bench_lan import ROOT, Sites, addresses, cpu_s, job_run, program, write_yaml
-from bench_probe_real import start, stop
 from namespaces import Lan
+from processes import start, stop
 from wan_sites import WanSites
 
 PARTS = ["idle", "rate", "departures", "wan"]

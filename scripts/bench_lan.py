@@ -29,8 +29,8 @@ import time
 
 import yaml
 
-from bench_probe_real import start, stop, wait_for_line
 from namespaces import Lan
+from processes import start, stop, wait_for_line
 from site_keys import public_key
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -31,11 +31,13 @@ import yaml
 
 import lab
 from bench_pairs import cpus
+from bench_probe_hosts import part_hosts
+from processes import start, stop, wait_for_line
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CAPACITY_BPS, CROSS_BPS = 1e9, 3e8
 ERROR_PERCENT_MAX = 3.0
-START_S, PROBE_S, RUN_S = 30, 60, 1200
+PROBE_S, RUN_S = 60, 1200
 HEADER = ["run", "kind", "available", "interval", "left", "error %", "trains", "of them good", "gaps us"]
 SCENARIO = {
     "name": "probe-real",
@@ -98,24 +100,6 @@ def part_ring(options, table):
 
 # ---- over memif ----
 
-def wait_for_line(process, log, line):
-    limit = time.monotonic() + START_S
-    while time.monotonic() < limit and process.poll() is None:
-        with open(log, encoding="utf-8", errors="replace") as file:
-            if line in file.read():
-                return
-        time.sleep(0.05)
-    with open(log, encoding="utf-8", errors="replace") as file:
-        sys.exit(f"bench: no '{line}':\n{file.read()[-2000:]}")
-
-
-def start(processes, log, *command):
-    with open(log, "w", encoding="utf-8") as file:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
-    processes.append(process)
-    return process
-
-
 def start_sites(options, directory, processes, sites, *of_wanem):
     """The emulator of scenario.yaml, and a node for each site by its node.yaml; all are ready then."""
     log = os.path.join(directory, "wanem.log")
@@ -130,22 +114,12 @@ def start_sites(options, directory, processes, sites, *of_wanem):
         wait_for_line(node, log, f"sluice: {site} ready")
 
 
-def stop(processes):
-    """The emulator, which was first, last: it is the server of every memif."""
-    for process in reversed(processes):
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def node_files(directory):
-    names = list(SCENARIO["nodes"])
-    for number, (site, own) in enumerate(SCENARIO["nodes"].items(), 1):
+def node_files(options, directory):
+    for site in SCENARIO["nodes"]:
         os.makedirs(os.path.join(directory, site, "incoming"))
-        content = lab.node_file(site, number, names, own, directory)
+    roster = lab.roster(SCENARIO["nodes"], directory, os.path.join(options.build, "app/ctl/sluicectl"))
+    for site, own in SCENARIO["nodes"].items():
+        content = lab.node_file(site, roster, own, directory)
         content["memory"] = {"hugepages": False}
         content["idle"] = "yield"
         content["probe"] = {"period": "1s"}
@@ -167,7 +141,7 @@ def measure_memif(options, directory, processes):
     scenario = os.path.join(directory, "scenario.yaml")
     with open(scenario, "w", encoding="utf-8") as file:
         yaml.safe_dump(SCENARIO, file, sort_keys=False)
-    node_files(directory)
+    node_files(options, directory)
     start_sites(options, directory, processes, SCENARIO["nodes"], "--idle", "yield")
     time.sleep(3)  # they find each other, and know their round trip
     left_bps = CAPACITY_BPS - CROSS_BPS
@@ -205,7 +179,6 @@ def main(arguments, table):
     parser.add_argument("--build", type=os.path.abspath, default=os.path.join(ROOT, "build"))
     parser.add_argument("--json")
     options = parser.parse_args(arguments)
-    from bench_probe_hosts import part_hosts  # which builds on this file's start and stop
     runners = {"ring": part_ring, "memif": part_memif, "hosts": part_hosts}
     if not set(options.parts) <= set(runners):
         parser.error(f"parts are {', '.join(runners)}")

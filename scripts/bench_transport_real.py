@@ -25,7 +25,8 @@ import time
 import yaml
 
 import lab
-from bench_probe_real import start, start_sites, stop
+from bench_probe_real import start_sites
+from processes import start, stop
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECEIVERS = ["r0", "r1", "r2"]

@@ -2,8 +2,8 @@
 import os
 
 from bench_lan import Sites, program, write_yaml
-from bench_probe_real import start, stop, wait_for_line
 from namespaces import ip
+from processes import start, stop, wait_for_line
 
 
 class WanSites(Sites):
