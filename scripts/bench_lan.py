@@ -7,11 +7,13 @@ worst receiver and disk threads, and packets lost by the way.
 
 Then rsync (its daemon, no checksums beyond its own) and iperf3, over the same interfaces, source to all receivers at once.
 
-    scripts/bench lan [--runs N] [--receivers N] [--size BYTES] [--rate RATE] [--hogs] [--link af_packet|memif]
-                      [--build DIRECTORY] [--base DIRECTORY] [--no-references] [--json FILE]
+    scripts/bench lan [--runs N] [--receivers N] [--size BYTES] [--rate RATE] [--tbf] [--mtu BYTES] [--hogs]
+                      [--link af_packet|plain|memif] [--beside af_packet|plain] [--build DIRECTORY] [--base DIRECTORY]
+                      [--no-references] [--json FILE]
 
---hogs: beside a busy loop on every CPU. --base: another build, run by run beside it. --link memif: one receiver, no
-namespaces and no references. Asked: all runs end verified; the longest takes at most 2 times the median (3 beside hogs); no
+--hogs: beside a busy loop on every CPU. --base: another build, run by run beside it; --beside: this build by another link,
+in the same way. --link plain: the port without a device, a UDP socket. --tbf: the bridge sends each host no more than
+--rate. --link memif: one receiver, no namespaces and no references. Asked: all runs end verified; the longest takes at most 2 times the median (3 beside hogs); no
 second below 1 % of the median of all; with --base, the median rate at least 0.9 of that of base's faster half.
 Run it before a change of lib/edge or lib/dpdk lands. Needs root. Exit status 1: a figure is missed, or a run failed.
 """
@@ -40,6 +42,8 @@ LONGEST, LONGEST_HOGS = 2.0, 3.0
 SECOND_MIN = 0.01
 BASE_MIN = 0.9
 RUN_S = 300
+PLAIN, DEVICE = "10.67.0", "10.66.0"  # networks of the hosts' own addresses, and of appliances with a device
+TBF_BURST = "128k"  # at 15k tbf cuts each piece of up to 64 KB that leaves in one
 IPERF_S = 5
 DATA_BYTES = 100_000  # in a sample: more than acks and signs of life are
 HEADER = ["build", "run", "s", "Mbit/s each", "lowest second", "CPUs: source", "receiver", "lost", "load"]
@@ -57,18 +61,19 @@ def program(build, name):
 class Sites:
     """The appliances of one build, and the source's planner."""
 
-    def __init__(self, options, build, directory, lan):
-        self.options, self.build, self.directory, self.lan = options, build, directory, lan
+    def __init__(self, options, build, directory, lan, link=None):
+        self.options, self.build, self.directory, self.lan, self.link = options, build, directory, lan, link or options.link
         self.names = [f"s{number}" for number in range(options.receivers + 1)]
         self.processes = []
 
-    def device(self, number):
-        if self.options.link == "af_packet":
-            return "net_af_packet0,iface=eth1"
-        if self.options.link == "tap":
-            return f"net_tap0,iface=sluice{os.getpid() % 10000}"
+    def port(self, number):
+        own = {"rate": self.options.rate, "mtu": getattr(self.options, "mtu", 1500)}
+        if self.link == "plain":
+            return {"address": f"{PLAIN}.{number + 1}", **own}
         role = "server" if number == 0 else "client"
-        return f"net_memif0,role={role},socket={self.directory}/memif.sock,socket-abstract=no"
+        devices = {"af_packet": "net_af_packet0,iface=eth1", "tap": f"net_tap0,iface=sluice{os.getpid() % 10000}",
+                   "memif": f"net_memif0,role={role},socket={self.directory}/memif.sock,socket-abstract=no"}
+        return {"device": devices[self.link], "address": f"{DEVICE}.{number + 1}/24", **own}
 
     def __enter__(self):
         try:
@@ -102,8 +107,9 @@ class Sites:
         keys = {each: self.key(each) for each in self.names}
         return {
             "node": {"name": name, "key_file": self.key_file(name)},
-            "ports": [{"device": self.device(number), "address": f"10.66.0.{number + 1}/24", "rate": self.options.rate}],
-            "peers": [{"name": other, "address": f"10.66.0.{index + 1}", "key": keys[other]}
+            "ports": [self.port(number)],
+            "peers": [{"name": other, "address": f"{PLAIN if self.link == 'plain' else DEVICE}.{index + 1}",
+                       "key": keys[other]}
                       for index, other in enumerate(self.names) if other != name],
             "directories": [{"name": "in", "path": home, "sources": "any"}],
             "memory": {"hugepages": False},
@@ -195,17 +201,27 @@ def row_of(build, number, run):
             f"{run['cpus_receiver']:.2f}", run["lost"], f"{run['load']:.1f}"]
 
 
+def variants(options):
+    """Name → build and link."""
+    found = {"build": (options.build, options.link)}
+    if options.base:
+        found["base"] = (options.base, options.link)
+    if options.beside:
+        found[options.beside] = (options.build, options.beside)
+    return found
+
+
 def run_builds(options, payload, directory, lan):
-    """Build → its runs. A build's appliances live through all of its runs, unless there are two: they share the ports."""
-    builds = {"build": options.build, **({"base": options.base} if options.base else {})}
-    found = {name: [] for name in builds}
+    """Variant → its runs. Appliances live through all runs, unless there are several variants: they share the ports."""
+    wanted = variants(options)
+    found = {name: [] for name in wanted}
     with contextlib.ExitStack() as stack:
         alone = None
-        if not options.base:
-            alone = stack.enter_context(Sites(options, options.build, directory, lan))
+        if len(wanted) == 1:
+            alone = stack.enter_context(Sites(options, options.build, directory, lan, options.link))
         for number in range(1, options.runs + 1):
-            for name, build in builds.items():
-                with contextlib.nullcontext(alone) if alone else Sites(options, build, directory, lan) as sites:
+            for name, (build, link) in wanted.items():
+                with contextlib.nullcontext(alone) if alone else Sites(options, build, directory, lan, link) as sites:
                     run = job_run(options, sites, payload, number)
                 found[name].append(run)
                 print("  ".join(str(cell).rjust(len(head)) for cell, head in zip(row_of(name, number, run), HEADER)),
@@ -214,12 +230,6 @@ def run_builds(options, payload, directory, lan):
 
 
 # ---- references ----
-
-def addresses(options, lan):
-    for number in range(options.receivers + 1):
-        subprocess.run(["ip", "-n", lan.namespace(number), "address", "add", f"10.67.0.{number + 1}/24", "dev", "eth1"],
-                       check=True)
-
 
 def together_s(commands):
     """Until the last of them has ended."""
@@ -240,7 +250,7 @@ def rsync_bps(options, payload, directory, lan, processes):
                                                     "--port", "8730"))
     time.sleep(0.5)
     spent = together_s([lan.inside(0, "rsync", "--whole-file", "--inplace", "--ignore-times", payload,
-                                   f"rsync://10.67.0.{number + 1}:8730/in/reference")
+                                   f"rsync://{PLAIN}.{number + 1}:8730/in/reference")
                         for number in range(1, options.receivers + 1)])
     return options.size * 8 / spent
 
@@ -250,7 +260,7 @@ def iperf_bps(options, directory, lan, processes):
     for number in range(1, options.receivers + 1):
         start(processes, f"{directory}/iperf{number}.log", *lan.inside(number, "iperf3", "-s"))
     time.sleep(0.5)
-    runs = [subprocess.Popen(lan.inside(0, "iperf3", "-J", "-t", str(IPERF_S), "-c", f"10.67.0.{number + 1}"),
+    runs = [subprocess.Popen(lan.inside(0, "iperf3", "-J", "-t", str(IPERF_S), "-c", f"{PLAIN}.{number + 1}"),
                              stdout=subprocess.PIPE, text=True) for number in range(1, options.receivers + 1)]
     return min(json.loads(run.communicate()[0])["end"]["sum_received"]["bits_per_second"] for run in runs)
 
@@ -258,7 +268,6 @@ def iperf_bps(options, directory, lan, processes):
 def references(options, payload, directory, lan):
     processes = []
     try:
-        addresses(options, lan)
         found = {"rsync_bps": rsync_bps(options, payload, directory, lan, processes),
                  "iperf3_bps": iperf_bps(options, directory, lan, processes)}
     finally:
@@ -279,13 +288,16 @@ def judge(options, found):
     summary = f"{len(runs)} runs, median {statistics.median(seconds):.1f} s, longest {longest:.2f} times that"
     if longest > allowed:
         missed.append(f"the longest run takes at most {allowed:.0f} times the median")
-    if options.link == "af_packet" and not all_bps:
+    if options.link != "memif" and not all_bps:
         missed.append("data for a second and more: give a larger --size")
     elif all_bps:
         share = min(all_bps) / statistics.median(all_bps)
         summary += f"; lowest second {share:.3f} of the median of all"
         if share < SECOND_MIN:
             missed.append(f"no second below {SECOND_MIN:.0%} of the median")
+    if options.beside:
+        shares = [other["s"] / own["s"] for own, other in zip(runs, found[options.beside])]
+        summary += f"; {statistics.median(shares):.2f} times the rate of {options.beside} (median of pairs)"
     if "base" in found:
         fast = sorted(run["s"] for run in found["base"])[:(len(found["base"]) + 1) // 2]
         share = statistics.median(fast) / statistics.median(seconds)
@@ -303,7 +315,10 @@ def parse(arguments):
     parser.add_argument("--size", type=int, default=500_000_000, metavar="BYTES")
     parser.add_argument("--rate", default="10Gbps", help="of the ports, as told (10Gbps)")
     parser.add_argument("--hogs", action="store_true")
-    parser.add_argument("--link", choices=["af_packet", "memif"], default="af_packet")
+    parser.add_argument("--tbf", action="store_true", help="the bridge sends each host --rate at most")
+    parser.add_argument("--mtu", type=int, default=1500)
+    parser.add_argument("--link", choices=["af_packet", "plain", "memif"], default="af_packet")
+    parser.add_argument("--beside", choices=["af_packet", "plain"])
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIRECTORY")
     parser.add_argument("--base", metavar="DIRECTORY")
     parser.add_argument("--no-build", action="store_true", help="take build/ as it is")
@@ -338,11 +353,14 @@ def main(options):
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-lan.", dir=memory))
         lan = None
-        if options.link == "af_packet":
+        if options.link != "memif":
             try:
-                lan = stack.enter_context(Lan(options.receivers + 1, f"sluice-lan-{os.getpid()}"))
+                lan = stack.enter_context(Lan(options.receivers + 1, f"sluice-lan-{os.getpid()}", options.mtu))
             except PermissionError as error:
                 sys.exit(f"bench: lan needs root, for network namespaces: {error}")
+            lan.give_addresses(PLAIN)
+            if options.tbf:
+                lan.limit(options.rate.replace("bps", "bit"), TBF_BURST)
         payload = os.path.join(directory, "payload")
         with open(payload, "wb") as file:
             for _ in range(0, options.size, 1 << 20):

@@ -13,8 +13,8 @@ def ip(*words):
 class Lan:
     """Hosts 0 … count - 1, each in a namespace of its own with one interface, eth1, at a bridge in yet another one."""
 
-    def __init__(self, count, prefix):
-        self.prefix, self.count = prefix, count
+    def __init__(self, count, prefix, mtu=1500):
+        self.prefix, self.count, self.mtu = prefix, count, mtu
 
     def __enter__(self):
         try:
@@ -34,10 +34,21 @@ class Lan:
         name = self.namespace(number)
         ip("netns", "add", name)
         ip("-n", self.prefix, "link", "add", f"port{number}", "type", "veth", "peer", "name", "eth1", "netns", name)
-        ip("-n", self.prefix, "link", "set", f"port{number}", "master", "bridge0", "up")
+        ip("-n", self.prefix, "link", "set", f"port{number}", "mtu", str(self.mtu), "master", "bridge0", "up")
         subprocess.run(self.inside(number, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"), check=False)
         ip("-n", name, "link", "set", "lo", "up")
-        ip("-n", name, "link", "set", "eth1", "up")
+        ip("-n", name, "link", "set", "eth1", "mtu", str(self.mtu), "up")
+
+    def give_addresses(self, network):
+        """Each host gets one of the network, "10.67.0", of its own kernel's: number + 1."""
+        for number in range(self.count):
+            ip("-n", self.namespace(number), "address", "add", f"{network}.{number + 1}/24", "dev", "eth1")
+
+    def limit(self, rate, burst):
+        """No more than that rate, as tc writes it, to each host."""
+        for number in range(self.count):
+            subprocess.run(self.inside_bridge("tc", "qdisc", "replace", "dev", f"port{number}", "root", "tbf", "rate", rate,
+                                              "burst", burst, "latency", "50ms"), check=True)
 
     def __exit__(self, *_):
         for number in range(self.count):

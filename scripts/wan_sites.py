@@ -1,5 +1,7 @@
-"""Appliances on hosts of their own, each with an af_packet port at one of sluice-wanem: a WAN of processes on this machine."""
+"""Appliances on hosts of their own, each with an af_packet port or a UDP socket at a port of sluice-wanem: a WAN of processes
+on this machine."""
 import os
+import subprocess
 
 from bench_lan import Sites, program, write_yaml
 from namespaces import ip
@@ -18,6 +20,8 @@ class WanSites(Sites):
     def __enter__(self):
         for number in range(len(self.names)):
             ip("-n", self.lan.prefix, "link", "set", f"port{number}", "nomaster")
+            if self.link == "plain":
+                self.plug_kernel(number)
         write_yaml(f"{self.directory}/wan.yaml", self.scenario)
         devices = [word for number, name in enumerate(self.names)
                    for word in ("--device", f"{name}=net_af_packet{number},iface=port{number}")]
@@ -32,14 +36,22 @@ class WanSites(Sites):
             stop(self.emulator)
             raise
 
+    def plug_kernel(self, number):
+        """The emulator is that kernel's router. A veth would hand af_packet datagrams without checksums, and uncut."""
+        host = self.lan.namespace(number)
+        ip("-n", host, "address", "replace", f"10.66.{number + 1}.1/24", "dev", "eth1")
+        ip("-n", host, "route", "replace", "default", "via", f"10.66.{number + 1}.254")
+        subprocess.run(self.lan.inside(number, "ethtool", "-K", "eth1", "tx", "off"), check=True, capture_output=True)
+
     def __exit__(self, *_):
         super().__exit__()
         stop(self.emulator)
 
     def node_file(self, number, name):
         values = super().node_file(number, name)
-        values["ports"][0].update({"address": f"10.66.{number + 1}.1/24", "gateway": f"10.66.{number + 1}.254",
-                                   **self.rates[name]})
+        own = f"10.66.{number + 1}"
+        address = {"address": f"{own}.1"} if self.link == "plain" else {"address": f"{own}.1/24", "gateway": f"{own}.254"}
+        values["ports"][0].update({**address, **self.rates[name]})
         others = [index for index in range(len(self.names)) if index != number]
         for peer, index in zip(values["peers"], others):
             peer["address"] = f"10.66.{index + 1}.1"

@@ -166,8 +166,9 @@ static void open_site(const struct bench_options *options, uint16_t number)
 static void relay_port_turn(struct site *relay)
 {
     const struct port_counters *counters = &relay->port.counters;
+    const struct datagram_port port = port_datagrams(&relay->port);
     uint64_t begin_ns = tsc_now_ns(&relay->clock), before = counters->rx_datagrams;
-    if (crossing_turn(relay->crossing, &relay->port, &relay->clock) && before >= first_pass)
+    if (crossing_turn(relay->crossing, &port, &relay->clock) && before >= first_pass)
         tally_turn(&port_tally, tsc_now_ns(&relay->clock) - begin_ns, counters->rx_datagrams - before,
                    counters->rx_datagrams - before);
 }

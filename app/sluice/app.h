@@ -20,6 +20,7 @@
 #include "port_worker.h"
 #include "question.h"
 #include "starter.h"
+#include "udp/udp_port.h"
 #include "worker.h"
 
 struct app {
@@ -29,7 +30,9 @@ struct app {
     bool hugepages;
     uint64_t memory_bytes; /* needed in all */
     char memory_text[256];
-    struct port *ports; /* config.node.port_count */
+    struct datagram_port ports[NODE_PORTS_MAX];
+    struct port *devices;     /* behind those of DPDK, by port; NULL: there are none */
+    struct udp_port *sockets; /* behind the others, by port; NULL: there are none */
     /* Of ports that another worker drives; NULL: the node's does. */
     struct crossing *crossings[NODE_PORTS_MAX];
     struct port_worker port_workers[APP_LCORES_MAX]; /* by number, 0 is not used */

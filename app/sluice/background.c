@@ -95,8 +95,8 @@ static void watch_links(const struct app *app, uint32_t *up)
 {
     uint32_t now = 0;
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
-        const struct port *port = &app->ports[index];
-        if (port->device.kind == DEVICE_MEMIF && __atomic_load_n(&port->link_up, __ATOMIC_RELAXED))
+        const struct datagram_port *port = &app->ports[index];
+        if (port->device != NULL && port->device->device.kind == DEVICE_MEMIF && datagram_link_up(port))
             now |= 1u << index;
     }
     if ((now & ~*up) != 0)

@@ -32,6 +32,8 @@ static bool check_port(const struct app *app, uint16_t index, bool virtual_only,
     struct device device;
     struct err err;
     char of[24];
+    if (app_port_is_socket(port))
+        return true;
     snprintf(of, sizeof(of), "ports[%u]", index);
     if (!device_parse(&device, port->device, port->frame_bytes_max, app->config.node.ports[index].rate_bps,
                       &err)) {
@@ -100,12 +102,29 @@ static bool stays_here(const struct device *device)
     return false;
 }
 
+static bool is_loopback(const struct net_address *address)
+{
+    static const uint8_t six[16] = {[15] = 1};
+    return address->family == ADDRESS_IPV4 ? address->ip[0] == 127
+                                           : memcmp(address->ip, six, sizeof(six)) == 0;
+}
+
 bool check_insecure(const struct app_config *config, struct err *err)
 {
     if (!config->insecure || config->node.store == NODE_STORE_NONE)
         return true;
     for (uint16_t index = 0; index < config->node.port_count; index++) {
         struct device device;
+        bool is_socket = app_port_is_socket(&config->ports[index]);
+        if (is_socket && is_loopback(&config->node.ports[index].address))
+            continue;
+        if (is_socket)
+            return err_set(
+                err,
+                "node.insecure: benchmark, but anybody could send through ports[%u] what is written "
+                "to the disk: store: none, or an address of 127.0.0.0/8 or ::1, or keys: "
+                "`sluicectl key show`",
+                index);
         if (!device_parse(&device, config->ports[index].device, config->ports[index].frame_bytes_max,
                           config->node.ports[index].rate_bps, err))
             return err_context(err, "ports[%u]", index);

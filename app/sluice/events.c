@@ -98,12 +98,12 @@ static void scan_namesake(struct events *events, const struct node *node, uint64
         event_add(events, EVENT_NAMESAKE, 0, "", text);
 }
 
-static void scan_links(struct events *events, const struct port *ports, uint16_t port_count)
+static void scan_links(struct events *events, const struct datagram_port *ports, uint16_t port_count)
 {
     for (uint16_t index = 0; index < port_count; index++)
-        if (port_link_up(&ports[index]) != events->link_up[index]) {
-            events->link_up[index] = port_link_up(&ports[index]);
-            event_add(events, EVENT_LINK, events->link_up[index], ports[index].device.name, "");
+        if (datagram_link_up(&ports[index]) != events->link_up[index]) {
+            events->link_up[index] = datagram_link_up(&ports[index]);
+            event_add(events, EVENT_LINK, events->link_up[index], ports[index].name, "");
         }
 }
 
@@ -168,10 +168,13 @@ static void scan_state(struct events *events, const struct node_job_view *view, 
 }
 
 /* Another host that has a port's address shows with each of its questions. */
-static void scan_holders(struct events *events, struct port *ports, uint16_t port_count, uint64_t now_ns)
+static void scan_holders(struct events *events, const struct datagram_port *ports, uint16_t port_count,
+                         uint64_t now_ns)
 {
     for (uint16_t index = 0; index < port_count; index++) {
-        struct port *port = &ports[index];
+        struct port *port = ports[index].device;
+        if (port == NULL)
+            continue;
         uint64_t conflicts = count_get(&port->counters.address_conflicts);
         if (conflicts == events->conflicts[index]) {
             if (claim_over(&events->holders[index], now_ns))
@@ -213,8 +216,8 @@ static void scan_job(struct events *events, const struct node *node)
     seen->note_bytes = note_bytes;
 }
 
-void events_scan(struct events *events, const struct node *node, struct port *ports, uint16_t port_count,
-                 uint64_t now_ns)
+void events_scan(struct events *events, const struct node *node, const struct datagram_port *ports,
+                 uint16_t port_count, uint64_t now_ns)
 {
     if (now_ns < events->scan_ns)
         return;

@@ -64,10 +64,10 @@ struct events {
     uint32_t printed, suppressed;
 };
 
-struct port;
+struct datagram_port;
 
 /* Worker: looks at a few things each EVENTS_SCAN_NS. */
-void events_scan(struct events *events, const struct node *node, struct port *ports, uint16_t port_count,
-                 uint64_t now_ns);
+void events_scan(struct events *events, const struct node *node, const struct datagram_port *ports,
+                 uint16_t port_count, uint64_t now_ns);
 /* Background: prints what has come, under the name of this node. */
 void events_print(struct events *events, const char *node_name, uint64_t now_ns);

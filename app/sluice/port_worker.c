@@ -1,10 +1,5 @@
 #include "port_worker.h"
 
-#include "dpdk/compat.h"
-
-#include <rte_launch.h>
-#include <rte_lcore.h>
-
 #include "app.h"
 #include "base/units.h"
 
@@ -67,7 +62,7 @@ bool port_workers_start(struct app *app)
             continue;
         worker->app = app;
         worker->number = number;
-        if (rte_eal_remote_launch(port_worker_main, worker, number) != 0)
+        if (!eal_launch(&app->eal, number, port_worker_main, worker))
             return false;
     }
     return true;
@@ -79,7 +74,7 @@ void port_workers_stop(struct app *app)
     for (uint16_t number = 1; number < APP_LCORES_MAX; number++)
         if (app->port_workers[number].app != NULL)
             waiter_wake(&app->port_workers[number].turns.waiter);
-    rte_eal_mp_wait_lcore();
+    eal_join(&app->eal);
     /* Waiting orders this already, but where ThreadSanitizer cannot see it. */
     for (uint16_t number = 1; number < APP_LCORES_MAX; number++)
         CHECK(app->port_workers[number].app == NULL ||

@@ -43,24 +43,60 @@ static void port_config_fill(const struct app *app, uint16_t index, struct port_
     memcpy(port->gateway_mac, own->gateway_mac, MAC_BYTES);
 }
 
+static void socket_config_fill(const struct app *app, uint16_t index, struct udp_port_config *port)
+{
+    const struct app_port_config *own = &app->config.ports[index];
+    const struct node_port_config *node = &app->config.node.ports[index];
+    *port = (struct udp_port_config){.index = index,
+                                     .mtu = node->mtu,
+                                     .rate_bps = node->rate_bps,
+                                     .rate_given = own->rate_given,
+                                     .keeps = own->worker != 0,
+                                     .gathers = app->config.idle == IDLE_MODE_SLEEP,
+                                     .address = node->address,
+                                     .clock = clock_of(app, own->worker)};
+    memcpy(port->interface, own->interface, sizeof(port->interface));
+}
+
+static bool has_device(const struct app *app)
+{
+    for (uint16_t index = 0; index < app->config.node.port_count; index++)
+        if (!app_port_is_socket(&app->config.ports[index]))
+            return true;
+    return false;
+}
+
+/* What a port takes: of the EAL's memory without hugepages and with them, and besides. */
+static void add_port_need(const struct app *app, uint16_t index, struct memory_need *need,
+                          uint64_t eal_with[2])
+{
+    struct port_config port;
+    struct udp_port_config socket;
+    need->node_bytes += app->config.ports[index].worker != 0 ? sizeof(struct crossing) : 0;
+    if (app_port_is_socket(&app->config.ports[index])) {
+        socket_config_fill(app, index, &socket);
+        need->packet_bytes += sizeof(struct udp_port) + udp_port_bytes(&socket);
+        return;
+    }
+    port_config_fill(app, index, &port);
+    need->packet_bytes += memory_pool_bytes(port_mbufs(&port), port_buffer_bytes(&port));
+    eal_with[false] += port_eal_bytes(&port, false);
+    eal_with[true] += port_eal_bytes(&port, true);
+}
+
 bool app_memory(struct app *app, uint64_t *eal_bytes, struct err *err)
 {
+    bool devices = has_device(app);
     struct memory_need need = {.node_bytes = node_bytes(&app->config.node),
-                               .overhead_bytes = MEMORY_OVERHEAD_BYTES};
+                               .overhead_bytes = devices ? MEMORY_OVERHEAD_BYTES : 0};
     uint64_t eal_with[2] = {0}; /* without hugepages, with them */
-    for (uint16_t index = 0; index < app->config.node.port_count; index++) {
-        struct port_config port;
-        port_config_fill(app, index, &port);
-        need.packet_bytes += memory_pool_bytes(port_mbufs(&port), port_buffer_bytes(&port));
-        need.node_bytes += app->config.ports[index].worker != 0 ? sizeof(struct crossing) : 0;
-        eal_with[false] += port_eal_bytes(&port, false);
-        eal_with[true] += port_eal_bytes(&port, true);
-    }
+    for (uint16_t index = 0; index < app->config.node.port_count; index++)
+        add_port_need(app, index, &need, eal_with);
     eal_with[true] += need.node_bytes;
     struct memory_host host;
     memory_host_read(&host);
     app->memory_bytes = memory_need_total(&need);
-    if (!memory_choose(&need, &host, app->config.hugepages, &app->hugepages, err))
+    if (!memory_choose(&need, &host, app->config.hugepages && devices, &app->hugepages, err))
         return false;
     memory_print(&need, &host, app->hugepages, app->memory_text, sizeof(app->memory_text));
     *eal_bytes = eal_with[app->hugepages] + need.overhead_bytes;
@@ -96,6 +132,8 @@ static bool start_eal(struct app *app, uint64_t eal_bytes, int extra_count, char
     };
     memcpy(options.lcores, app->config.lcores, sizeof(options.lcores));
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
+        if (app_port_is_socket(&app->config.ports[index]))
+            continue;
         if (!device_parse(&devices[index], app->config.ports[index].device,
                           app->config.ports[index].frame_bytes_max, app->config.node.ports[index].rate_bps,
                           err))
@@ -103,7 +141,7 @@ static bool start_eal(struct app *app, uint64_t eal_bytes, int extra_count, char
         if (!devices[index].vdev)
             options.pci[options.pci_count++] = devices[index].name;
     }
-    return eal_start(&app->eal, &options, err);
+    return has_device(app) ? eal_start(&app->eal, &options, err) : eal_without(&app->eal, &options, err);
 }
 
 /* Those of further workers as well: from port_start on a port compares its device's clock with its worker's. */
@@ -127,27 +165,59 @@ static bool make_crossing(struct app *app, uint16_t index, struct err *err)
     return true;
 }
 
-static bool start_ports(struct app *app, struct err *err)
+static bool open_socket(struct app *app, uint16_t index, struct err *err)
 {
-    const struct node_config *node = &app->config.node;
-    app->ports = memory_take(node->port_count * sizeof(struct port), app->hugepages);
-    if (app->ports == NULL)
+    struct udp_port_config config;
+    socket_config_fill(app, index, &config);
+    void *memory = memory_take(udp_port_bytes(&config), app->hugepages);
+    if (memory == NULL)
+        return err_set(err, "no memory for its packets");
+    if (!udp_port_open(&app->sockets[index], &config, memory, err))
+        return false;
+    app->ports[index] = udp_port_datagrams(&app->sockets[index]);
+    return true;
+}
+
+static bool open_device(struct app *app, uint16_t index, struct err *err)
+{
+    struct port_config config;
+    port_config_fill(app, index, &config);
+    if (!port_open(&app->devices[index], &config, err))
+        return false;
+    app->ports[index] = port_datagrams(&app->devices[index]);
+    return true;
+}
+
+static bool open_ports(struct app *app, struct err *err)
+{
+    uint16_t count = app->config.node.port_count;
+    app->devices = has_device(app) ? memory_take(count * sizeof(struct port), app->hugepages) : NULL;
+    app->sockets = memory_take(count * sizeof(struct udp_port), app->hugepages);
+    if ((has_device(app) && app->devices == NULL) || app->sockets == NULL)
         return err_set(err, "no memory for the ports");
-    for (uint16_t index = 0; index < node->port_count; index++) {
-        struct port_config config;
-        port_config_fill(app, index, &config);
-        if (!port_open(&app->ports[index], &config, err))
+    for (uint16_t index = 0; index < count; index++) {
+        bool is_socket = app_port_is_socket(&app->config.ports[index]);
+        if (is_socket ? !open_socket(app, index, err) : !open_device(app, index, err))
             return err_context(err, "ports[%u]", index);
         if (app->config.ports[index].worker != 0 && !make_crossing(app, index, err))
             return false;
     }
+    return true;
+}
+
+static bool start_ports(struct app *app, struct err *err)
+{
+    const struct node_config *node = &app->config.node;
+    if (!open_ports(app, err))
+        return false;
     for (uint16_t index = 0; index < node->peer_count; index++) {
         const struct node_peer_config *peer = &node->peers[index];
-        if (!port_add_peer(&app->ports[peer->port], index, &peer->address, err))
+        const struct datagram_port *port = &app->ports[peer->port];
+        if (!port->calls->add_peer(port->self, index, &peer->address, err))
             return err_context(err, "peer %s", peer->name);
     }
     for (uint16_t index = 0; index < node->port_count; index++) {
-        port_start(&app->ports[index], tsc_now_ns(&app->clock));
+        app->ports[index].calls->start(app->ports[index].self, tsc_now_ns(&app->clock));
         turns_watch(turns_of(app, app->config.ports[index].worker), &app->ports[index]);
     }
     check_started(app);
@@ -177,7 +247,7 @@ static bool start_node(struct app *app, struct err *err)
     if (memory == NULL)
         return err_set(err, "no memory for the node: %zu bytes", bytes);
     for (uint16_t index = 0; index < config->port_count; index++)
-        port_take_bodies(&app->ports[index], memory, bytes);
+        app->ports[index].calls->take_bodies(app->ports[index].self, memory, bytes);
     app->node = node_create(config, memory, bytes, tsc_now_ns(&app->clock));
     wipe(config->key.private_key, sizeof(config->key.private_key)); /* the node has its own copy */
     return true;
@@ -250,11 +320,11 @@ void app_finish(struct app *app)
     disk_stop(app->disk);
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
         if (app->crossings[index] != NULL)
-            crossing_close(app->crossings[index]);
-        port_close(&app->ports[index]);
+            crossing_close(app->crossings[index], &app->ports[index]);
+        app->ports[index].calls->close(app->ports[index].self);
     }
     for (uint16_t number = 0; number < worker_count(&app->config); number++)
         turns_close(turns_of(app, number));
     waiter_close(&app->background);
-    eal_stop();
+    eal_stop(&app->eal);
 }

@@ -116,7 +116,7 @@ static void show_ports(const struct app *app, struct report *report)
     report_table(report, "ports");
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
         report_row(report);
-        port_report(&app->ports[index], report);
+        app->ports[index].calls->report(app->ports[index].self, report);
         report_u64(report, "worker", app->config.ports[index].worker);
         if (app->crossings[index] != NULL)
             report_u64(report, "node_behind", count_get(&app->crossings[index]->node_behind));

@@ -15,9 +15,9 @@ void turns_close(struct turns *turns)
     waiter_close(&turns->waiter);
 }
 
-void turns_watch(struct turns *turns, const struct port *port)
+void turns_watch(struct turns *turns, const struct datagram_port *port)
 {
-    int descriptor = port_descriptor(port);
+    int descriptor = port->calls->descriptor(port->self);
     if (descriptor >= 0)
         waiter_watch(&turns->waiter, descriptor);
     else

@@ -8,7 +8,7 @@
 #include "base/report.h"
 #include "dpdk/histogram.h"
 #include "dpdk/idle.h"
-#include "dpdk/port.h"
+#include "dpdk/datagrams.h"
 
 #define TURN_LONG_NS  10000
 #define TURN_STALL_NS 300000
@@ -37,7 +37,7 @@ bool turns_open(struct turns *turns, struct err *err);
 /* When all have ended. */
 void turns_close(struct turns *turns);
 /* A port that this worker drives. */
-void turns_watch(struct turns *turns, const struct port *port);
+void turns_watch(struct turns *turns, const struct datagram_port *port);
 
 /* ---- the worker ---- */
 

@@ -38,21 +38,24 @@ static void worker_planner(struct app *app)
 }
 
 /* While packets wait for their departure, a look at the lane comes after every few frames. */
-static bool worker_receive(struct app *app, struct port *port)
+static bool worker_receive(struct app *app, uint16_t index)
 {
     struct worker *worker = &app->worker;
+    const struct datagram_port *port = &app->ports[index];
     uint16_t total = 0, frames = 0, burst;
     do {
-        burst = lane_count(&port->lane) > 0 ? PORT_ARMED_BURST : WORKER_BURST;
+        burst = port->calls->waiting(port->self) > 0 ? PORT_ARMED_BURST : PORT_BURST;
         worker->now_ns = worker_clock(app);
-        uint16_t count = port_receive(port, worker->received, burst, &frames, worker->now_ns);
-        node_missed(app->node, port->config.index, count_get(&port->counters.rx_missed));
+        uint16_t count = port->calls->receive(port->self, worker->received, burst, &frames, worker->now_ns);
+        node_missed(app->node, index, count_get(&port->counters->rx_missed));
+        if (count > 0 && port->device == NULL) /* a socket tells of what came while it was asked */
+            worker->now_ns = worker_clock(app);
         if (count > 0)
             node_rx(app->node, worker->received, count, worker->now_ns);
-        port_receive_done(port);
+        port->calls->receive_done(port->self);
         total += frames;
         if (burst == PORT_ARMED_BURST)
-            port_flush(port, worker_clock(app));
+            port->calls->flush(port->self, worker_clock(app));
     } while (frames == burst && total < PORT_RECEIVE_MAX);
     return total > 0;
 }
@@ -63,7 +66,7 @@ static bool worker_take(struct app *app, uint16_t index)
     struct worker *worker = &app->worker;
     struct crossing *crossing = app->crossings[index];
     uint16_t count, total = 0;
-    node_missed(app->node, index, count_get(&app->ports[index].counters.rx_missed));
+    node_missed(app->node, index, count_get(&app->ports[index].counters->rx_missed));
     do {
         worker->now_ns = worker_clock(app);
         struct rx_packet *packets = crossing_received(crossing, &count, worker->now_ns);
@@ -98,26 +101,38 @@ static bool worker_disk_requests(struct app *app)
     return taken > 0;
 }
 
-static void worker_reports(struct app *app, struct port *port)
+static void worker_reports(struct app *app, const struct datagram_port *port)
 {
     struct worker *worker = &app->worker;
     uint16_t count;
-    while ((count = port_reports(port, worker->reports, WORKER_BURST)) > 0)
+    while ((count = port->calls->reports(port->self, worker->reports, WORKER_REPORTS)) > 0)
         node_tx_done(app->node, worker->reports, count, worker->now_ns);
+}
+
+/* A socket sends many packets at the price of a few: what is due soon after these waits for more of its kind, as long as
+ * it may. */
+static void worker_hold(struct app *app, uint16_t index, bool all)
+{
+    if (!all || app->ports[index].device != NULL || !app->config.node.gathers)
+        return;
+    app->worker.hold_ns[index] = app->worker.now_ns + node_gather_ns(app->node);
 }
 
 static bool worker_transmit(struct app *app, uint16_t index)
 {
     struct worker *worker = &app->worker;
-    struct port *port = &app->ports[index];
+    const struct datagram_port *port = &app->ports[index];
     worker->now_ns = worker_clock(app);
-    uint16_t left = port_flush(port, worker->now_ns);
+    uint16_t left = port->calls->flush(port->self, worker->now_ns);
     worker_reports(app, port);
-    uint16_t room = MIN(port_send_room(port), (uint16_t)WORKER_BURST);
+    uint16_t room = MIN(port->calls->send_room(port->self), port->burst);
+    if (worker->now_ns < worker->hold_ns[index])
+        room = 0;
     uint16_t count = room > 0 ? node_tx(app->node, index, worker->sending, room, worker->now_ns) : 0;
     if (count > 0) {
-        port_send(port, worker->sending, count, worker->now_ns);
-        left += port_flush(port, worker_clock(app));
+        worker_hold(app, index, count < room);
+        port->calls->send(port->self, worker->sending, count, worker->now_ns);
+        left += port->calls->flush(port->self, worker_clock(app));
         worker_reports(app, port);
     }
     return left > 0;
@@ -148,12 +163,12 @@ static bool worker_give(struct app *app, uint16_t index)
     return total > 0;
 }
 
-static void worker_service(struct app *app)
+static void worker_service(struct app *app, bool exact)
 {
     struct worker *worker = &app->worker;
     for (uint16_t index = 0; index < app->config.node.port_count; index++)
         if (app->crossings[index] == NULL)
-            port_service(&app->ports[index], worker->now_ns);
+            app->ports[index].calls->service(app->ports[index].self, exact, worker->now_ns);
     events_scan(&app->events, app->node, app->ports, app->config.node.port_count, worker->now_ns);
     if (worker->now_ns >= worker->sync_ns) {
         worker->sync_ns = worker->now_ns + NS_PER_S;
@@ -162,14 +177,22 @@ static void worker_service(struct app *app)
     }
 }
 
+static uint64_t due_ns(const struct datagram_port *port)
+{
+    return port->calls->next_ns(port->self);
+}
+
 static uint64_t worker_next_ns(const struct app *app, uint64_t gather_ns)
 {
-    uint64_t node_ns = node_next_ns(app->node), next_ns = node_ns;
+    uint64_t node_ns = node_next_ns(app->node), hold_ns = TIME_NEVER;
+    for (uint16_t index = 0; index < app->config.node.port_count; index++)
+        hold_ns = MIN(hold_ns, app->worker.hold_ns[index]);
+    uint64_t next_ns = MAX(node_ns, hold_ns); /* what gathers is not due */
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
         if (app->crossings[index] != NULL)
             crossing_announce(app->crossings[index], node_ns, gather_ns);
         else
-            next_ns = MIN(next_ns, port_next_ns(&app->ports[index]));
+            next_ns = MIN(next_ns, due_ns(&app->ports[index]));
     }
     return app->worker.full ? 0 : next_ns; /* overdue: the other worker may need this CPU */
 }
@@ -182,16 +205,15 @@ static void worker_turn(struct app *app)
     bool worked = worker_control(app);
     worker_planner(app);
     for (uint16_t index = 0; index < ports; index++)
-        worked |=
-            app->crossings[index] != NULL ? worker_take(app, index) : worker_receive(app, &app->ports[index]);
+        worked |= app->crossings[index] != NULL ? worker_take(app, index) : worker_receive(app, index);
     worked |= worker_disk_replies(app);
     node_tick(app->node, app->worker.now_ns);
     worked |= worker_disk_requests(app);
     app->worker.full = false;
     for (uint16_t index = 0; index < ports; index++)
         worked |= app->crossings[index] != NULL ? worker_give(app, index) : worker_transmit(app, index);
-    worker_service(app);
     uint64_t gather_ns = app->config.node.gathers ? node_gather_ns(app->node) : 0;
+    worker_service(app, app->config.node.gathers && gather_ns == 0);
     uint64_t next_ns = worker_next_ns(app, gather_ns);
     turns_rest(&app->worker.turns, worked, worker_clock(app), next_ns, gather_ns);
 }
@@ -206,7 +228,8 @@ static void worker_farewell(struct app *app)
         worker_turn(app);
         busy = worker->turns.worked;
         for (uint16_t index = 0; index < app->config.node.port_count; index++)
-            busy |= app->crossings[index] == NULL && lane_count(&app->ports[index].lane) > 0;
+            busy |=
+                app->crossings[index] == NULL && app->ports[index].calls->waiting(app->ports[index].self) > 0;
     }
 }
 

@@ -347,7 +347,7 @@ static int run(const struct emulator_config *config, const struct options *optio
     bool good = options->json_path == NULL || write_report(&emulator, options->json_path);
     emulator_print_sums(&emulator);
     emulator_close(&emulator);
-    eal_stop();
+    eal_stop(&eal);
     return good ? 0 : 1;
 }
 

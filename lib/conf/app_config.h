@@ -12,6 +12,7 @@
 #define APP_WORKER_SPREAD   UINT16_MAX /* not said: the lcores after the first, in turn */
 #define APP_EAL_OPTIONS_MAX 32
 #define APP_DEVICE_BYTES    256
+#define APP_INTERFACE_BYTES 16 /* as IFNAMSIZ */
 #define APP_OUTGOING_MAX    16
 #define APP_USERS_MAX       32
 #define APP_USER_BYTES      34
@@ -31,16 +32,24 @@ struct app_keys {
 enum app_idle { APP_IDLE_SLEEP = 0, APP_IDLE_YIELD, APP_IDLE_POLL };
 
 struct app_port_config {
-    /* PCI address, or vdev with arguments: "0000:3b:02.0", "net_memif0,role=client,…" */
+    /* PCI address, or vdev with arguments: "0000:3b:02.0", "net_memif0,role=client,…"; "": a UDP socket of the kernel, which
+     * has its own routes: what says how frames leave means nothing there. */
     char device[APP_DEVICE_BYTES];
-    uint8_t prefix_length;      /* of the address: which peers are on the link */
-    struct net_address gateway; /* family 0: none */
-    uint16_t vlan;              /* 0: untagged */
-    bool static_mac;            /* gateway_mac is given: no ARP/ND */
+    char interface[APP_INTERFACE_BYTES]; /* of a socket with a link-local address; "": none */
+    uint8_t prefix_length;               /* of the address: which peers are on the link */
+    struct net_address gateway;          /* family 0: none */
+    uint16_t vlan;                       /* 0: untagged */
+    bool static_mac;                     /* gateway_mac is given: no ARP/ND */
     uint8_t gateway_mac[MAC_BYTES];
     uint32_t frame_bytes_max; /* mtu + 14 (+ 4 with VLAN) */
     uint16_t worker;          /* which of lcores drives it; 0: the node's own */
+    bool rate_given;          /* the file says what may be sent */
 };
+
+static inline bool app_port_is_socket(const struct app_port_config *port)
+{
+    return port->device[0] == '\0';
+}
 
 /* From where jobs may be run, and by whom. */
 struct app_outgoing {

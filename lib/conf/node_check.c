@@ -54,6 +54,49 @@ static void check_gateway(struct conf_reader *reader, const struct node_file_por
     }
 }
 
+/* A socket's routes, neighbours and tags are the host's. */
+static void check_socket(struct conf_reader *reader, const struct node_file_port *port, unsigned index)
+{
+    char where[CONF_WHERE_BYTES];
+    const struct app_port_config *app = &port->app;
+    const char *key = app->gateway.family != ADDRESS_NONE ? "gateway"
+                      : app->static_mac                   ? "gateway_mac"
+                      : app->vlan != 0                    ? "vlan"
+                                                          : NULL;
+    snprintf(where, sizeof(where), "ports[%u].%s", index, key != NULL ? key : "address");
+    if (key != NULL)
+        conf_fault(reader, where, "is the host's affair where the port has no device");
+    else if (is_link_local(&port->node.address) != (app->interface[0] != '\0'))
+        conf_fault(reader, where,
+                   app->interface[0] != '\0'
+                       ? "only link-local addresses (fe80::…) have an interface behind %%"
+                       : "link-local, expected with its interface like fe80::1%%eth0");
+}
+
+static void check_device(struct conf_reader *reader, const struct node_file_port *port, unsigned index)
+{
+    char where[CONF_WHERE_BYTES];
+    snprintf(where, sizeof(where), "ports[%u].address", index);
+    if (port->app.prefix_length == 0 && reader->errors->count == 0)
+        conf_fault(reader, where, "has no prefix length: expected in the roster, like 10.0.0.1/24, or here");
+    else if (port->app.prefix_length != 0)
+        check_gateway(reader, port, index);
+}
+
+static void check_twins(struct conf_reader *reader, const struct node_file *file, unsigned index)
+{
+    char where[CONF_WHERE_BYTES];
+    const struct node_file_port *port = &file->ports[index];
+    for (unsigned other = 0; other < index; other++) {
+        snprintf(where, sizeof(where), "ports[%u].address", index);
+        if (same_ip(&port->node.address, &file->ports[other].node.address))
+            conf_fault(reader, where, "is also the address of ports[%u]", other);
+        snprintf(where, sizeof(where), "ports[%u].device", index);
+        if (!app_port_is_socket(&port->app) && strcmp(port->app.device, file->ports[other].app.device) == 0)
+            conf_fault(reader, where, "is also the device of ports[%u]", other);
+    }
+}
+
 static void check_ports(struct conf_reader *reader, const struct node_file *file)
 {
     char where[CONF_WHERE_BYTES];
@@ -64,25 +107,18 @@ static void check_ports(struct conf_reader *reader, const struct node_file *file
     for (unsigned index = 0; index < file->config.node.port_count; index++) {
         const struct node_file_port *port = &file->ports[index];
         snprintf(where, sizeof(where), "ports[%u].address", index);
-        if (port->node.address.family == ADDRESS_NONE || port->app.prefix_length == 0) {
+        if (port->node.address.family == ADDRESS_NONE) {
             if (reader->errors->count == 0) /* else it may be malformed */
-                conf_fault(reader, where,
-                           port->node.address.family == ADDRESS_NONE
-                               ? "is missing, here and in the roster"
-                               : "has no prefix length: expected in the roster, like 10.0.0.1/24, or here");
+                conf_fault(reader, where, "is missing, here and in the roster");
             continue;
         }
         if (!is_unicast(&port->node.address))
             conf_fault(reader, where, "not an address that a host can have");
-        check_gateway(reader, port, index);
-        for (unsigned other = 0; other < index; other++) {
-            snprintf(where, sizeof(where), "ports[%u].address", index);
-            if (same_ip(&port->node.address, &file->ports[other].node.address))
-                conf_fault(reader, where, "is also the address of ports[%u]", other);
-            snprintf(where, sizeof(where), "ports[%u].device", index);
-            if (strcmp(port->app.device, file->ports[other].app.device) == 0)
-                conf_fault(reader, where, "is also the device of ports[%u]", other);
-        }
+        if (app_port_is_socket(&port->app))
+            check_socket(reader, port, index);
+        else
+            check_device(reader, port, index);
+        check_twins(reader, file, index);
     }
 }
 
@@ -110,7 +146,8 @@ static void check_reachable(struct conf_reader *reader, const struct node_file *
     else if (peer->node.address.family != port->node.address.family)
         conf_fault(reader, where, "not of the same family (IPv4, IPv6) as the address of ports[%u]",
                    peer->node.port);
-    else if (!on_link(port, &peer->node.address) && port->app.gateway.family == ADDRESS_NONE)
+    else if (!app_port_is_socket(&port->app) && !on_link(port, &peer->node.address) &&
+             port->app.gateway.family == ADDRESS_NONE)
         conf_fault(reader, where, "not on the link of ports[%u], which has no gateway", peer->node.port);
 }
 
@@ -210,6 +247,18 @@ static void check_workers(struct conf_reader *reader, const struct app_config *c
     }
 }
 
+/* What is for DPDK needs a port that it drives. */
+static void check_dpdk(struct conf_reader *reader, const struct node_file *file)
+{
+    for (unsigned index = 0; index < file->config.node.port_count; index++)
+        if (!app_port_is_socket(&file->ports[index].app))
+            return;
+    if (file->config.eal_option_count > 0)
+        conf_fault(reader, "eal", "no port has a device, so DPDK is not started");
+    if (file->config.memory_bytes != 0)
+        conf_fault(reader, "memory.dpdk", "no port has a device, so DPDK is not started");
+}
+
 void node_file_check(struct conf_reader *reader, struct node_file *file)
 {
     const struct app_group *group = &file->config.control_group;
@@ -217,6 +266,7 @@ void node_file_check(struct conf_reader *reader, struct node_file *file)
         conf_fault(reader, "control.group", "%s can't be looked up: %s", group->name,
                    strerror(group->refused));
     check_ports(reader, file);
+    check_dpdk(reader, file);
     for (unsigned index = 0; index < file->config.node.peer_count; index++)
         check_peer(reader, file, index);
     for (unsigned index = 0; index < file->config.node.directory_count; index++)

@@ -20,12 +20,10 @@ static bool parse_address(const struct conf_option *option, const char *text, vo
 }
 
 /* "10.0.0.1/24" into the port's address and prefix length. */
-static bool parse_network(const struct conf_option *option, const char *text, void *field)
+static bool parse_prefixed(const char *text, struct node_file_port *port)
 {
-    struct node_file_port *port = field;
     char address[64], *end;
     const char *slash = strchr(text, '/');
-    (void)option;
     if (slash == NULL || slash[1] < '0' || slash[1] > '9' || (size_t)(slash - text) >= sizeof(address))
         return false;
     memcpy(address, text, (size_t)(slash - text));
@@ -37,14 +35,34 @@ static bool parse_network(const struct conf_option *option, const char *text, vo
     return length > 0 && length <= (port->node.address.family == ADDRESS_IPV4 ? 32 : 128);
 }
 
+/* The same, or "10.0.0.1", "fe80::1%eth0": whether that suffices depends on the device. */
+static bool parse_network(const struct conf_option *option, const char *text, void *field)
+{
+    struct node_file_port *port = field;
+    char address[64];
+    size_t bytes = strcspn(text, "%");
+    (void)option;
+    if (strchr(text, '/') != NULL)
+        return parse_prefixed(text, port);
+    if (bytes >= sizeof(address))
+        return false;
+    memcpy(address, text, bytes);
+    address[bytes] = '\0';
+    const char *interface = text[bytes] == '%' ? text + bytes + 1 : "";
+    return (text[bytes] == '\0' || interface[0] != '\0') &&
+           name_copy(port->app.interface, sizeof(port->app.interface), interface) &&
+           address_parse(address, &port->node.address);
+}
+
 /* Of a site of the roster: with the prefix length where it is a node's own. */
 static bool parse_site_address(const struct conf_option *option, const char *text, void *field)
 {
     struct node_file_site *site = field;
     struct node_file_port port = {0};
+    (void)option;
     if (strchr(text, '/') == NULL)
         return address_parse(text, &site->peer.node.address);
-    if (!parse_network(option, text, &port))
+    if (!parse_prefixed(text, &port))
         return false;
     site->peer.node.address = port.node.address;
     site->prefix_length = port.app.prefix_length;
@@ -178,12 +196,14 @@ static const struct conf_option identity_options[] = {
     {.type = OPTION_END}};
 
 static const struct conf_option port_options[] = {
-    {"device", OPTION_TEXT, FIELD(struct node_file_port, app.device), .required = true,
+    {"device", OPTION_TEXT, FIELD(struct node_file_port, app.device),
      .help = "PCI address of a NIC bound to DPDK (0000:3b:00.0), or a virtual device with its arguments "
-             "(net_tap0,iface=tap0)"},
-    {"address", OPTION_SCALAR, .form = "an IP address with prefix length like 10.0.0.1/24 or fd00::1/64",
+             "(net_tap0,iface=tap0); default: a UDP socket of the kernel, with its addresses and routes"},
+    {"address", OPTION_SCALAR,
+     .form = "an IP address like 10.0.0.1 or fe80::1%eth0, with a device 10.0.0.1/24 or fd00::1/64",
      .parse = parse_network,
-     .help = "own IP address and the length of its network prefix; default: those in the roster"},
+     .help =
+         "own IP address, with a device the length of its network prefix too; default: those in the roster"},
     {"gateway", OPTION_SCALAR, FIELD(struct node_file_port, app.gateway), .form = "an IP address",
      .parse = parse_address, .help = "router to peers that are not on the link"},
     {"gateway_mac", OPTION_SCALAR, .offset = offsetof(struct node_file_port, app),
@@ -382,7 +402,8 @@ static const struct conf_option outgoing_options[] = {
 const struct conf_option node_file_options[] = {
     {"node", OPTION_MAP, .options = identity_options, .help = "this appliance"},
     {"ports", OPTION_LIST, LIST_FIELD(struct node_file, ports, config.node.port_count),
-     .options = port_options, .help = "its network interfaces", .required = true},
+     .options = port_options,
+     .help = "its network interfaces; default: one, a UDP socket with the roster's address"},
     {"roster", OPTION_LIST, LIST_FIELD(struct node_file, sites, site_count), .options = roster_options,
      .help = "all sites, this one too: the same list in every site's file, instead of peers"},
     {"peers", OPTION_LIST, LIST_FIELD(struct node_file, peers, config.node.peer_count),
@@ -461,6 +482,18 @@ static void complete(struct node_file *file)
     }
 }
 
+/* Where nothing is said of ports there is one. */
+static void read_ports(struct conf_reader *reader, struct node_file *file)
+{
+    yaml_node_t *ports = conf_find(reader, yaml_document_get_root_node(&reader->document), "ports");
+    if (ports == NULL) {
+        conf_apply_defaults(port_options, &file->ports[0]);
+        file->config.node.port_count = 1;
+    }
+    for (uint16_t index = 0; index < file->config.node.port_count && ports != NULL; index++)
+        file->ports[index].app.rate_given = conf_find(reader, conf_at(reader, ports, index), "rate") != NULL;
+}
+
 /* The node's own check names the key first, so that its line can be found. */
 static void check_by_node(struct conf_reader *reader, const struct node_config *config)
 {
@@ -487,6 +520,7 @@ static bool read_node(const char *path, const char *text, const char *name, bool
     file->keys_ignored = keys_ignored;
     bool is_map = conf_read_document(&reader, node_file_options, file);
     if (is_map) {
+        read_ports(&reader, file);
         node_file_name(&reader, file, name);
         node_file_take_roster(&reader, file);
     }

@@ -56,12 +56,13 @@ static void take_own(struct conf_reader *reader, struct node_file *file, unsigne
     if (own->family == ADDRESS_NONE) {
         port->node.address = *told;
         port->app.prefix_length = site->prefix_length;
-    } else if (told->family != ADDRESS_NONE &&
+    } else if (!app_port_is_socket(&port->app) &&
+               told->family != ADDRESS_NONE && /* it may be behind 1:1 NAT */
                (own->family != told->family || memcmp(own->ip, told->ip, sizeof(own->ip)) != 0)) {
         snprintf(where, sizeof(where), "roster[%u].address", index);
         conf_fault(reader, where, "is not that of ports[%u], and others send to it", site->peer.node.port);
     }
-    if (port->app.gateway.family == ADDRESS_NONE)
+    if (port->app.gateway.family == ADDRESS_NONE && !app_port_is_socket(&port->app))
         port->app.gateway = site->gateway;
     if (site->peer.udp_port != 0)
         file->udp_port = site->peer.udp_port;

@@ -1,5 +1,7 @@
 #include "dpdk/crossing.h"
 
+#include "base/count.h"
+
 #include "base/prefetch.h"
 #include "base/units.h"
 
@@ -98,47 +100,49 @@ void crossing_reports_done(struct crossing *crossing, uint16_t count)
 
 /* ---- the port's worker ---- */
 
-static void free_returned(struct crossing *crossing)
+static void free_returned(struct crossing *crossing, const struct datagram_port *port)
 {
     uint32_t returned = spsc_returned(&crossing->received);
     while (crossing->freed != returned) {
         uint32_t place = crossing->freed % CROSSING_RECEIVED;
         uint32_t run = MIN(returned - crossing->freed, CROSSING_RECEIVED - place);
-        rte_pktmbuf_free_bulk(&crossing->held[place], run);
+        port->calls->release(port->self, &crossing->held[place], (uint16_t)run);
         crossing->freed += run;
     }
 }
 
-static bool receive(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
+static bool receive(struct crossing *crossing, const struct datagram_port *port,
+                    const struct tsc_clock *clock)
 {
     uint16_t frames, room, total = 0;
     do {
-        uint32_t burst = lane_count(&port->lane) > 0 ? PORT_ARMED_BURST : CROSSING_BURST;
+        uint32_t burst = port->calls->waiting(port->self) > 0 ? PORT_ARMED_BURST : CROSSING_BURST;
         room = (uint16_t)spsc_room(&crossing->received, burst);
-        free_returned(crossing); /* after it: each place that is free has no buffer behind it any more */
+        free_returned(crossing,
+                      port); /* after it: each place that is free has no buffer behind it any more */
         if (room == 0) {
             count_add(&crossing->node_behind, 1);
             break;
         }
         uint32_t place = spsc_back(&crossing->received);
         CHECK(crossing->received.tail + room - crossing->freed <= CROSSING_RECEIVED);
-        uint16_t count =
-            port_receive(port, &crossing->received_packets[place], room, &frames, tsc_now_ns(clock));
-        CHECK(port_receive_keep(port, &crossing->held[place]) == count);
+        uint16_t count = port->calls->receive(port->self, &crossing->received_packets[place], room, &frames,
+                                              tsc_now_ns(clock));
+        CHECK(port->calls->receive_keep(port->self, &crossing->held[place]) == count);
         spsc_push(&crossing->received, count);
         total += frames;
         if (burst == PORT_ARMED_BURST)
-            port_flush(port, tsc_now_ns(clock));
+            port->calls->flush(port->self, tsc_now_ns(clock));
     } while (frames == room && total < PORT_RECEIVE_MAX);
     return total > 0;
 }
 
-static bool report(struct crossing *crossing, struct port *port)
+static bool report(struct crossing *crossing, const struct datagram_port *port)
 {
     uint16_t room, count, total = 0;
     do {
         room = (uint16_t)spsc_room(&crossing->reported, CROSSING_BURST);
-        count = port_reports(port, &crossing->reports[spsc_back(&crossing->reported)], room);
+        count = port->calls->reports(port->self, &crossing->reports[spsc_back(&crossing->reported)], room);
         spsc_push(&crossing->reported, count);
         total += count;
     } while (count > 0);
@@ -146,21 +150,24 @@ static bool report(struct crossing *crossing, struct port *port)
 }
 
 /* A burst of what the node handed over. */
-static uint16_t send_burst(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
+static uint16_t send_burst(struct crossing *crossing, const struct datagram_port *port,
+                           const struct tsc_clock *clock)
 {
-    uint32_t room = MIN(port_send_room(port), (uint32_t)CROSSING_BURST);
+    uint32_t room = MIN(port->calls->send_room(port->self), (uint32_t)CROSSING_BURST);
     uint16_t count = (uint16_t)spsc_count(&crossing->sending, room);
     if (count == 0)
         return 0;
-    port_send(port, &crossing->sending_packets[spsc_front(&crossing->sending)], count, tsc_now_ns(clock));
+    port->calls->send(port->self, &crossing->sending_packets[spsc_front(&crossing->sending)], count,
+                      tsc_now_ns(clock));
     spsc_pop(&crossing->sending, count);
-    port_flush(port, tsc_now_ns(clock));
+    port->calls->flush(port->self, tsc_now_ns(clock));
     return count;
 }
 
-static bool transmit(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
+static bool transmit(struct crossing *crossing, const struct datagram_port *port,
+                     const struct tsc_clock *clock)
 {
-    bool worked = port_flush(port, tsc_now_ns(clock)) > 0;
+    bool worked = port->calls->flush(port->self, tsc_now_ns(clock)) > 0;
     worked |= report(crossing, port);
     uint16_t count = CROSSING_BURST;
     for (int burst = 0; burst < CROSSING_SEND_BURSTS && count == CROSSING_BURST; burst++) {
@@ -171,30 +178,32 @@ static bool transmit(struct crossing *crossing, struct port *port, const struct 
     return worked;
 }
 
-bool crossing_turn(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
+bool crossing_turn(struct crossing *crossing, const struct datagram_port *port, const struct tsc_clock *clock)
 {
     bool worked = receive(crossing, port, clock);
     worked |= transmit(crossing, port, clock);
     if (worked) /* something came, was reported, or has left room */
         wake(crossing->node_waiter);
-    port_service(port, tsc_now_ns(clock));
+    /* Where nobody sleeps nothing gathers, be there a train or not. */
+    bool exact = crossing->port_waiter != NULL && crossing_gather_ns(crossing) == 0;
+    port->calls->service(port->self, exact, tsc_now_ns(clock));
     return worked;
 }
 
-uint64_t crossing_next_ns(const struct crossing *crossing, const struct port *port)
+uint64_t crossing_next_ns(const struct crossing *crossing, const struct datagram_port *port)
 {
-    return MIN(port_next_ns(port), __atomic_load_n(&crossing->announced_ns, __ATOMIC_RELAXED));
+    return MIN(port->calls->next_ns(port->self), __atomic_load_n(&crossing->announced_ns, __ATOMIC_RELAXED));
 }
 
-bool crossing_sent_all(const struct crossing *crossing, const struct port *port)
+bool crossing_sent_all(const struct crossing *crossing, const struct datagram_port *port)
 {
-    return spsc_waiting(&crossing->sending) == 0 && lane_count(&port->lane) == 0;
+    return spsc_waiting(&crossing->sending) == 0 && port->calls->waiting(port->self) == 0;
 }
 
-void crossing_close(struct crossing *crossing)
+void crossing_close(struct crossing *crossing, const struct datagram_port *port)
 {
     /* Twice: a run ends where the array does. */
     crossing_received_done(crossing, (uint16_t)spsc_count(&crossing->received, CROSSING_RECEIVED));
     crossing_received_done(crossing, (uint16_t)spsc_count(&crossing->received, CROSSING_RECEIVED));
-    free_returned(crossing);
+    free_returned(crossing, port);
 }

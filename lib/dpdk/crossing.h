@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/spsc.h"
-#include "dpdk/port.h"
+#include "dpdk/datagrams.h"
 #include "dpdk/tsc.h"
 #include "dpdk/waiter.h"
 #include "wire/ethernet.h"
@@ -39,8 +39,8 @@ struct crossing {
     uint64_t gather_ns;                        /* atomic; how long that may wait */
     /* The port's worker's alone. */
     _Alignas(SPSC_LINE) uint32_t freed; /* of the packets handed over: their buffers are back in the pool */
-    uint64_t node_behind; /* turns without receiving, as the node had not taken what came before */
-    struct rte_mbuf *held[CROSSING_RECEIVED]; /* behind the views */
+    uint64_t node_behind;          /* turns without receiving, as the node had not taken what came before */
+    void *held[CROSSING_RECEIVED]; /* behind the views */
     _Alignas(SPSC_LINE) struct rx_packet received_packets[CROSSING_RECEIVED];
     _Alignas(SPSC_LINE) struct tx_packet sending_packets[CROSSING_SENDING];
     _Alignas(SPSC_LINE) struct tx_report reports[CROSSING_REPORTED];
@@ -79,14 +79,15 @@ static inline void crossing_announce(struct crossing *crossing, uint64_t next_ns
 
 /* One turn of the port, between device and queues: receive, send, let go what is due, report, look after
  * the link. True: did something. */
-bool crossing_turn(struct crossing *crossing, struct port *port, const struct tsc_clock *clock);
+bool crossing_turn(struct crossing *crossing, const struct datagram_port *port,
+                   const struct tsc_clock *clock);
 /* When to come again at the latest, as far as is known here, and how long that may wait. */
-uint64_t crossing_next_ns(const struct crossing *crossing, const struct port *port);
+uint64_t crossing_next_ns(const struct crossing *crossing, const struct datagram_port *port);
 static inline uint64_t crossing_gather_ns(const struct crossing *crossing)
 {
     return __atomic_load_n(&crossing->gather_ns, __ATOMIC_RELAXED);
 }
 /* Nothing that the node handed over waits for its departure. */
-bool crossing_sent_all(const struct crossing *crossing, const struct port *port);
-/* After the node's last call, before port_close: buffers of what it did not take go back. */
-void crossing_close(struct crossing *crossing);
+bool crossing_sent_all(const struct crossing *crossing, const struct datagram_port *port);
+/* After the node's last call, before the port is closed: buffers of what it did not take go back. */
+void crossing_close(struct crossing *crossing, const struct datagram_port *port);

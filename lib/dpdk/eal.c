@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -17,6 +18,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_interrupts.h>
+#include <rte_launch.h>
 #include <rte_version.h>
 
 #include "base/check.h"
@@ -95,6 +97,69 @@ bool eal_arguments(struct eal *eal, const struct eal_options *options, struct er
     return true;
 }
 
+bool eal_without(struct eal *eal, const struct eal_options *options, struct err *err)
+{
+    if (options->extra_count > 0)
+        return err_set(err, "%s: an option for DPDK, which is not started: no port has a device",
+                       options->extra[0]);
+    if (!eal_arguments(eal, options, err))
+        return false;
+    memcpy(eal->lcores, options->lcores, sizeof(eal->lcores));
+    eal->worker = eal->permitted;
+    if (options->lcore_count > 0) {
+        CPU_ZERO(&eal->worker);
+        CPU_SET(options->lcores[0], &eal->worker);
+    }
+    return true;
+}
+
+/* What pthread_create wants. */
+struct launch {
+    int (*function)(void *);
+    void *argument;
+};
+
+static void *launched_main(void *argument)
+{
+    struct launch launch = *(struct launch *)argument;
+    free(argument);
+    launch.function(launch.argument);
+    return NULL;
+}
+
+static bool thread_start(struct eal *eal, uint16_t number, int (*function)(void *), void *argument)
+{
+    struct launch *launch = malloc(sizeof(*launch));
+    cpu_set_t set;
+    if (launch == NULL)
+        return false;
+    *launch = (struct launch){function, argument};
+    if (pthread_create(&eal->threads[number], NULL, launched_main, launch) != 0) {
+        free(launch);
+        return false;
+    }
+    CPU_ZERO(&set);
+    CPU_SET(eal->lcores[number], &set);
+    pthread_setaffinity_np(eal->threads[number], sizeof(set), &set);
+    return eal->launched[number] = true;
+}
+
+bool eal_launch(struct eal *eal, uint16_t number, int (*function)(void *), void *argument)
+{
+    CHECK(number > 0 && number < APP_LCORES_MAX);
+    return eal->started ? rte_eal_remote_launch(function, argument, number) == 0
+                        : thread_start(eal, number, function, argument);
+}
+
+void eal_join(struct eal *eal)
+{
+    if (eal->started)
+        rte_eal_mp_wait_lcore();
+    for (uint16_t number = 1; number < APP_LCORES_MAX; number++)
+        if (eal->launched[number])
+            pthread_join(eal->threads[number], NULL);
+}
+
 bool eal_start(struct eal *eal, const struct eal_options *options, struct err *err)
 {
     if (!compat_version_matches())
@@ -105,6 +170,7 @@ bool eal_start(struct eal *eal, const struct eal_options *options, struct err *e
     if (rte_eal_init(eal->argument_count, eal->argument_list) < 0)
         return err_set(err, "the EAL did not start: %s (its own messages are above)",
                        rte_strerror(rte_errno));
+    eal->started = true;
     sched_getaffinity(0, sizeof(eal->worker), &eal->worker);
     sched_setaffinity(0, sizeof(eal->permitted), &eal->permitted);
     return true;
@@ -140,8 +206,10 @@ static void interrupts_park(void)
         continue;
 }
 
-void eal_stop(void)
+void eal_stop(const struct eal *eal)
 {
+    if (!eal->started) /* then there is nothing to stop */
+        return;
     interrupts_park();
     rte_eal_cleanup();
 }

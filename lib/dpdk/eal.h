@@ -6,6 +6,7 @@
  * calls eal_worker_pin, after all others were made; those call eal_thread_background. */
 #pragma once
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,8 +32,12 @@ struct eal_options {
 };
 
 struct eal {
+    bool started;        /* false: no port needs it */
     cpu_set_t permitted; /* CPUs of the process before the EAL pinned it */
     cpu_set_t worker;    /* what the EAL pinned the main lcore to */
+    uint16_t lcores[APP_LCORES_MAX];
+    pthread_t threads[APP_LCORES_MAX]; /* without the EAL; by lcore, from 1 on */
+    bool launched[APP_LCORES_MAX];
     int argument_count;
     char arguments[EAL_ARGS_MAX][EAL_ARG_BYTES];
     char *argument_list[EAL_ARGS_MAX + 1];
@@ -42,9 +47,15 @@ struct eal {
 bool eal_arguments(struct eal *eal, const struct eal_options *options, struct err *err);
 /* eal_arguments, then rte_eal_init. `eal` must outlive the EAL. */
 bool eal_start(struct eal *eal, const struct eal_options *options, struct err *err);
+/* Instead of it, where no port needs DPDK: nothing is started, taken or left behind; what stands below works. */
+bool eal_without(struct eal *eal, const struct eal_options *options, struct err *err);
+/* The function runs on lcore `number`, not 0, of options->lcores. False: it does not. */
+bool eal_launch(struct eal *eal, uint16_t number, int (*function)(void *), void *argument);
+/* Until all of those have returned. */
+void eal_join(struct eal *eal);
 /* After the ports were closed, once, before the process ends: the EAL's interrupt thread stands still from
  * then on, and its memory is gone. */
-void eal_stop(void);
+void eal_stop(const struct eal *eal);
 /* The calling thread, the one that started the EAL, runs on the first lcore from now on. */
 void eal_worker_pin(const struct eal *eal);
 /* For every thread but the worker: nice 19, and all permitted CPUs. */

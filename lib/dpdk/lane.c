@@ -1,10 +1,11 @@
 #include "dpdk/lane.h"
 
+#include "base/count.h"
 #include "base/units.h"
 
 void lane_init(struct lane *lane, uint64_t slack_ns)
 {
-    *lane = (struct lane){.slack_ns = slack_ns};
+    *lane = (struct lane){.slack_ns = slack_ns, .catch_up = LANE_CATCH_UP};
 }
 
 void lane_push(struct lane *lane, const struct lane_item *item)
@@ -43,9 +44,9 @@ uint32_t lane_due(struct lane *lane, uint64_t now_ns, uint32_t room)
     if (count == 0)
         return 0;
     uint64_t limit_ns = now_ns + lane->slack_ns;
-    if (elapsed_ns(now_ns, lane_depart_ns(lane, 0)) > LANE_STALL_NS && count > LANE_CATCH_UP &&
-        lane_depart_ns(lane, LANE_CATCH_UP) <= limit_ns)
-        lane_reanchor(lane, LANE_CATCH_UP, now_ns);
+    if (elapsed_ns(now_ns, lane_depart_ns(lane, 0)) > LANE_STALL_NS && count > lane->catch_up &&
+        lane_depart_ns(lane, lane->catch_up) <= limit_ns)
+        lane_reanchor(lane, lane->catch_up, now_ns);
     uint32_t due = 0;
     limit_ns = now_ns + MAX(lane->slack_ns, lane->lead_ns);
     while (due < MIN(count, room) && lane_depart_ns(lane, due) <= limit_ns)
@@ -64,4 +65,14 @@ void lane_pop(struct lane *lane, uint32_t count, uint64_t sent_ns)
 uint64_t lane_next_ns(const struct lane *lane)
 {
     return lane_count(lane) == 0 ? TIME_NEVER : elapsed_ns(lane_depart_ns(lane, 0), lane->lead_ns);
+}
+
+void lane_report(const struct lane *lane, struct report *report)
+{
+    const struct histogram *error = &lane->error_ns;
+    report_u64(report, "late_ns_p50", histogram_percentile(error, 500000));
+    report_u64(report, "late_ns_p99", histogram_percentile(error, 990000));
+    report_u64(report, "late_ns_p999", histogram_percentile(error, 999000));
+    report_u64(report, "late_ns_max", count_get(&error->largest));
+    report_u64(report, "late_bursts_avoided", count_get(&lane->reanchored));
 }

@@ -1,7 +1,7 @@
 /* The departure lane: finished packets wait here, in order, for their time of departure.
  *
  * Guarantee: no packet leaves before its time less `slack_ns`; order is kept; and no burst after a stall:
- * when the head is overdue by more than LANE_STALL_NS, LANE_CATCH_UP packets leave at once, and the
+ * when the head is overdue by more than LANE_STALL_NS, `catch_up` packets leave at once, and the
  * schedule of the others is moved so that the next one follows them by its own distance. Later packets take
  * up what was lost by running at most 1/8 closer together than they were asked to. A device that departs
  * packets itself gets them `lead_ns` before their time, which is all that differs. Times in ns of the
@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/report.h"
 #include "dpdk/histogram.h"
 
 #define LANE_PLACES   512 /* a power of two */
@@ -31,7 +32,9 @@ struct lane_item {
 struct lane {
     /* How long before its time a packet goes to the device, which waits for it; 0: it doesn't. */
     uint64_t lead_ns;
-    uint64_t slack_ns;   /* packets this close may leave together: for devices with costly bursts */
+    uint64_t slack_ns; /* packets this close may leave together: for devices with costly bursts */
+    uint32_t
+        catch_up; /* LANE_CATCH_UP, unless whoever hands packets over bounds what is overdue (edge/gather.h) */
     uint32_t head, tail; /* free-running */
     uint64_t shift_ns;   /* by which stalls have moved all departures so far, modulo 2^64 */
     uint64_t last_asked_ns, last_depart_ns;
@@ -73,3 +76,5 @@ uint32_t lane_due(struct lane *lane, uint64_t now_ns, uint32_t room);
 void lane_pop(struct lane *lane, uint32_t count, uint64_t sent_ns);
 /* When the head is due; TIME_NEVER when empty. */
 uint64_t lane_next_ns(const struct lane *lane);
+/* Any thread: how late packets left, inside a report's object or row. */
+void lane_report(const struct lane *lane, struct report *report);

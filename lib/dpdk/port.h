@@ -24,10 +24,12 @@
 #include "dpdk/answer_budget.h"
 #include "dpdk/arrivals.h"
 #include "dpdk/chain.h"
+#include "dpdk/datagrams.h"
 #include "dpdk/device.h"
 #include "dpdk/lane.h"
 #include "dpdk/missed.h"
 #include "dpdk/neighbour.h"
+#include "dpdk/port_counters.h"
 #include "dpdk/reach.h"
 #include "dpdk/responder.h"
 #include "dpdk/stamps.h"
@@ -35,9 +37,6 @@
 #include "node/node_config.h"
 #include "node/packet.h"
 
-#define PORT_BURST        32
-#define PORT_RECEIVE_MAX  64   /* frames of a turn */
-#define PORT_ARMED_BURST  4    /* received between two looks at an armed lane: about 0.5 us */
 #define PORT_REPORTS      8192 /* a power of two > LANE_PLACES + CHAIN_PLACES */
 #define PORT_LINK_POLL_NS 100000000ULL
 #define PORT_REDIAL_NS    1000000000ULL
@@ -64,12 +63,6 @@ struct port_config {
     bool static_mac; /* gateway_mac is for everything sent */
     uint8_t gateway_mac[MAC_BYTES];
 };
-
-#define COUNTER(name, help) uint64_t name;
-struct port_counters {
-#include "dpdk/port_counters.def"
-};
-#undef COUNTER
 
 struct port_peer {
     struct net_address address;
@@ -197,6 +190,9 @@ static inline uint64_t port_next_ns(const struct port *port)
     return lane_next_ns(&port->lane);
 }
 
+/* The port as workers see it, after port_open; valid as long as the port. */
+struct datagram_port port_datagrams(struct port *port);
+
 /* ---- looking in ---- */
 
 /* Of another host that says to have this port's address: its MAC as text; "": there was none. */
@@ -205,8 +201,5 @@ void port_holder(const struct port *port, char text[PORT_MAC_TEXT_BYTES]);
 /* It has not said so for long. Any thread: should it say so just now, that is lost until it does again. */
 void port_holder_forget(struct port *port);
 
-/* Counter `index`: its name, or NULL beyond the last. */
-const char *port_counter(const struct port_counters *counters, uint32_t index, uint64_t *value);
-const char *port_counter_help(uint32_t index);
 /* The values of one port inside a report's object or row. Counters that are 0 are left out of text. */
 void port_report(const struct port *port, struct report *report);

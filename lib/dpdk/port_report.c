@@ -5,40 +5,6 @@
 
 #include <rte_ethdev.h>
 
-#define COUNTER(name, help) {#name, help, offsetof(struct port_counters, name)},
-static const struct {
-    const char *name, *help;
-    size_t offset;
-} counter_table[] = {
-#include "dpdk/port_counters.def"
-};
-#undef COUNTER
-
-#define COUNTER_COUNT (sizeof(counter_table) / sizeof(counter_table[0]))
-
-const char *port_counter(const struct port_counters *counters, uint32_t index, uint64_t *value)
-{
-    if (index >= COUNTER_COUNT)
-        return NULL;
-    *value = count_get((const uint64_t *)counters + counter_table[index].offset / sizeof(*value));
-    return counter_table[index].name;
-}
-
-const char *port_counter_help(uint32_t index)
-{
-    return index < COUNTER_COUNT ? counter_table[index].help : NULL;
-}
-
-static void report_lane(const struct port *port, struct report *report)
-{
-    const struct histogram *error = &port->lane.error_ns;
-    report_u64(report, "late_ns_p50", histogram_percentile(error, 500000));
-    report_u64(report, "late_ns_p99", histogram_percentile(error, 990000));
-    report_u64(report, "late_ns_p999", histogram_percentile(error, 999000));
-    report_u64(report, "late_ns_max", count_get(&error->largest));
-    report_u64(report, "late_bursts_avoided", count_get(&port->lane.reanchored));
-}
-
 static void report_device(const struct port *port, struct report *report)
 {
     struct rte_eth_stats stats;
@@ -94,12 +60,7 @@ void port_report(const struct port *port, struct report *report)
                 : port->stamps.kernel         ? "kernel"
                                               : "device");
     report_u64(report, "device_clock_jumps", port->stamps.clock.jumps);
-    uint64_t value;
-    for (uint32_t index = 0; index < COUNTER_COUNT; index++) {
-        const char *name = port_counter(&port->counters, index, &value);
-        if (value != 0 || report->form == REPORT_JSON)
-            report_u64(report, name, value);
-    }
-    report_lane(port, report);
+    port_counters_report(&port->counters, report);
+    lane_report(&port->lane, report);
     report_device(port, report);
 }

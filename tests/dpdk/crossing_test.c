@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "dpdk/crossing.h"
 #include "dpdk/memory.h"
+#include "dpdk/port.h"
 #include "eal_fixture.h"
 
 #define FRAME_MAX  1514
@@ -26,6 +27,7 @@
 
 static struct crossing *crossing;
 static struct port port;
+static struct datagram_port datagrams; /* the port */
 static struct tsc_clock clock_of_port;
 static uint8_t symbols[SLOTS][BODY_BYTES];
 static struct net_address own;
@@ -54,6 +56,7 @@ static void open_world(bool chains)
                                  .static_mac = true,
                                  .gateway_mac = {2, 0, 0, 0, 0, 1}};
     assert_true(port_open_rings(&port, &config, ring, ring, &err));
+    datagrams = port_datagrams(&port);
     clock_of_port = (struct tsc_clock){.base_ns = T0}; /* no ns a tick: it stands still */
     assert_true(port_add_peer(&port, 0, &own, &err));
     assert_true(port_start(&port, time_ns()));
@@ -65,7 +68,7 @@ static void open_world(bool chains)
 /* Every buffer of the pool must be back, but those that the port has at hand. */
 static void close_world(void)
 {
-    crossing_close(crossing);
+    crossing_close(crossing, &datagrams);
     stock_drain(&port.heads);
     stock_drain(&port.bodies);
     assert_int_equal(rte_mempool_in_use_count(port.pool), 0);
@@ -92,7 +95,7 @@ static uint32_t number_of(const struct rx_packet *packet)
 
 static void turn(void)
 {
-    crossing_turn(crossing, &port, &clock_of_port);
+    crossing_turn(crossing, &datagrams, &clock_of_port);
 }
 
 /* Nothing is waiting any more, anywhere between node and device. */
@@ -100,7 +103,7 @@ static void settle(void)
 {
     do
         turn();
-    while (!crossing_sent_all(crossing, &port));
+    while (!crossing_sent_all(crossing, &datagrams));
 }
 
 /* A body that is the node's own is only lent for the call. */
@@ -167,11 +170,11 @@ static void crossing__keeps_departures(void **state)
     crossing_send(crossing, 2);
     crossing_announce(crossing, T0 + 500, 70);
     turn();
-    assert_int_equal(crossing_next_ns(crossing, &port), T0 + 500); /* the node's next */
+    assert_int_equal(crossing_next_ns(crossing, &datagrams), T0 + 500); /* the node's next */
     assert_int_equal(crossing_gather_ns(crossing), 70);
     crossing_announce(crossing, TIME_NEVER, 70);
     for (int index = 0; index < 2; index++) {
-        assert_int_equal(crossing_next_ns(crossing, &port), T0 + 1000 * (index + 1u));
+        assert_int_equal(crossing_next_ns(crossing, &datagrams), T0 + 1000 * (index + 1u));
         clock_of_port.base_ns = T0 + 1000 * (index + 1u) - 1;
         turn();
         assert_int_equal(port.counters.tx_packets, index);
@@ -179,7 +182,7 @@ static void crossing__keeps_departures(void **state)
         turn();
         assert_int_equal(port.counters.tx_packets, index + 1);
     }
-    assert_true(crossing_sent_all(crossing, &port));
+    assert_true(crossing_sent_all(crossing, &datagrams));
     turn();
     close_world();
 }
@@ -230,7 +233,7 @@ static void *drive_port(void *unused)
 {
     (void)unused;
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
-        if (!crossing_turn(crossing, &port, &clock_of_port))
+        if (!crossing_turn(crossing, &datagrams, &clock_of_port))
             sched_yield();
     return NULL;
 }

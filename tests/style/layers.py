@@ -12,7 +12,7 @@ import re
 import sys
 
 CORE = ["base", "pack", "wire", "seal", "netem", "edge", "store", "plan", "probe", "ctl", "node"]
-ORDER = CORE + ["crypt", "sizes", "disk", "sim", "shm", "conf", "planner", "dpdk"]
+ORDER = CORE + ["crypt", "sizes", "disk", "sim", "shm", "conf", "planner", "dpdk", "udp"]
 TOP = {"probe": "probe", "planner": "planner"}
 
 # What a layer may not even list: an estimator that could look at the link model would be no measurement.
@@ -31,10 +31,11 @@ UPPER = {
     "conf": ["base", "wire", "plan", "ctl", "node", "sim", "netem"],
     "planner": ["base", "plan", "ctl", "shm", "conf"],
     "dpdk": ["base", "wire", "node"],
+    "udp": ["base", "wire", "node", "dpdk"],
 }
 
 # Programs see node and ctl, the IO layers, and nothing below; the exceptions say why.
-APP = ["base", "node", "ctl", "conf", "dpdk", "disk", "shm", "sim"]
+APP = ["base", "node", "ctl", "conf", "dpdk", "udp", "disk", "shm", "sim"]
 APP_MORE = {
     "app/ctl": {
         "probe": "explains the words of refused estimates",
