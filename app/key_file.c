@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "conf/places.h"
 #include "crypt/crypt.h"
 #include "seal/key_text.h"
 #include "seal/wipe.h"
@@ -80,7 +81,7 @@ bool key_file_make(const char *path, bool *made, struct err *err)
     if (crypt_primitives(err) == NULL)
         return false;
     folder_of(path, folder);
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+    if (!place_make(folder, 0700))
         return fail(err, folder, "a folder for the key can't be made");
     snprintf(new_path, sizeof(new_path), "%.*s%s", (int)(sizeof(new_path) - sizeof(NEW_SUFFIX)), path,
              NEW_SUFFIX);

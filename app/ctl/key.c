@@ -8,6 +8,7 @@
 
 #include "app/ctl/client.h"
 #include "app/key_file.h"
+#include "conf/places.h"
 #include "conf/conf.h"
 #include "seal/key_text.h"
 #include "seal/wipe.h"
@@ -39,14 +40,15 @@ static void print_json(json_t *object)
 
 int key_gen(const char *path, const char *name, bool json)
 {
-    char text[KEY_TEXT_BYTES], usual[PATH_BYTES];
+    char text[KEY_TEXT_BYTES], usual[PATH_BYTES], host[NAME_BYTES];
     bool made;
     struct err err;
     if (path[0] == '\0') {
-        if (!conf_key_file(name, usual))
+        if (name != NULL ? !name_valid(name) : !conf_host_name(host))
             return fail(
                 "no name that a node can have: 1 to 31 of a-z A-Z 0-9 . _ - expected; -n NAME, or a file",
                 EXIT_USAGE);
+        places_key_file(name != NULL ? name : host, usual);
         path = usual;
     }
     if (!public_key(path, &made, text, &err))
@@ -121,6 +123,7 @@ int key_show(const char *config_path, const char *name, bool json)
         conf_errors_print(&errors, stderr);
         return EXIT_USAGE;
     }
+    places_complete(&config);
     if (!public_key(config.key_file, &made, text, &err))
         return fail(err.text, EXIT_NO_KEY);
     if (made)

@@ -11,6 +11,7 @@
 #include "conf/conf.h"
 #include "ctl/command.h"
 #include "ctl/ctl.h"
+#include "app/ctl/find.h"
 #include "app/ctl/follow.h"
 #include "app/ctl/job_plan.h"
 #include "app/ctl/key.h"
@@ -26,8 +27,8 @@
 #define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
 
 struct options {
-    const char *socket;
-    const char *config, *name; /* of key; NULL: not given */
+    const char *socket;        /* NULL: not given */
+    const char *config, *name; /* NULL: not given */
     bool json;
     int count;
     char **words;       /* the command */
@@ -61,10 +62,11 @@ static void print_usage(FILE *stream)
             "follows it; Ctrl-C ends it, what is known stays. --order: fewer trains, only what a plan may "
             "need to know.\n\n"
             "Options stand anywhere:\n"
-            "  -s, --socket SOCKET  default: $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
+            "  -s, --socket SOCKET  default: $SLUICE_SOCKET, or that of the appliance that runs here\n"
             "  -j, --json           JSON instead of text\n"
             "  -c, --config FILE    of key show: the node file; default: $SLUICE_CONFIG\n"
-            "  -n, --name NAME      of key: the node's name; default: the file's, or the host's\n"
+            "  -n, --name NAME      the node's, where several run here; of key: default the file's, or the "
+            "host's\n"
             "      --version        release and commit\n"
             "  -h, --help           this text\n"
             "Exit status: 0 done, 1 the job failed, a probe found nothing, or there is no key, 2 usage or a "
@@ -82,12 +84,22 @@ static int usage_error(const char *what, const char *word)
     return EXIT_USAGE;
 }
 
+/* The socket that is said, or the one that there is. */
+static int open_appliance(struct client *client, const struct options *options)
+{
+    static char found[PATH_BYTES];
+    if (options->socket != NULL)
+        return client_open(client, options->socket);
+    int result = find_socket(options->name, found);
+    return result == EXIT_OK ? client_open(client, found) : result;
+}
+
 /* One request, its text to stdout. */
 static int ask_and_print(const struct options *options, json_t *request)
 {
     struct client client;
     char *text = NULL;
-    int result = client_open(&client, options->socket);
+    int result = open_appliance(&client, options);
     if (result != EXIT_OK) {
         json_decref(request);
         return result;
@@ -173,7 +185,7 @@ static int start_job(struct client *client, json_t *request, const char *name, b
 static int send_job(const struct options *options, json_t *request, const char *name, bool wait, bool feeds)
 {
     struct client client;
-    int result = client_open(&client, options->socket);
+    int result = open_appliance(&client, options);
     if (result != EXIT_OK) {
         json_decref(request);
         return result;
@@ -281,7 +293,7 @@ static int job_plan(const struct options *options, const struct command_words *w
     if (request == NULL)
         return EXIT_USAGE;
     struct client client;
-    int result = client_open(&client, options->socket);
+    int result = open_appliance(&client, options);
     if (result != EXIT_OK) {
         json_decref(request);
         return result;
@@ -294,7 +306,7 @@ static int job_plan(const struct options *options, const struct command_words *w
 static int probe(const struct options *options, const struct command_words *words)
 {
     struct client client;
-    int result = client_open(&client, options->socket);
+    int result = open_appliance(&client, options);
     if (result != EXIT_OK)
         return result;
     json_t *request =
@@ -310,7 +322,7 @@ static int probe(const struct options *options, const struct command_words *word
 static int probe_all(const struct options *options, const struct command_words *words)
 {
     struct client client;
-    int result = client_open(&client, options->socket);
+    int result = open_appliance(&client, options);
     if (result != EXIT_OK)
         return result;
     const struct probe_all_options what = {.order = options->order || words->kind == COMMAND_PROBE_ORDER,
@@ -324,7 +336,7 @@ static int probe_all(const struct options *options, const struct command_words *
 static int job_watch(const struct options *options, const struct command_words *words)
 {
     struct client client;
-    int result = client_open(&client, options->socket);
+    int result = open_appliance(&client, options);
     if (result == EXIT_OK)
         result = follow_job(&client, words->arguments[0], words->arguments[0], false, false, options->json);
     client_close(&client);
@@ -433,7 +445,7 @@ static bool round_options_fit(const struct options *options, enum command_kind k
 static bool key_options_fit(const struct options *options)
 {
     bool key = options->count > 0 && strcmp(options->words[0], "key") == 0;
-    return key || (options->config == NULL && options->name == NULL);
+    return key || options->config == NULL;
 }
 
 static int run(struct options *options)
@@ -442,7 +454,7 @@ static int run(struct options *options)
     struct command_words words;
     struct err err;
     if (!key_options_fit(options))
-        return usage_error("-c and -n are options of key", NULL);
+        return usage_error("-c is an option of key", NULL);
     if (options->count > 0 && strcmp(options->words[0], "send") == 0)
         return send_file(options);
     if (options->count > 1 && strcmp(options->words[options->count - 2], PLOT_OPTION) == 0)
@@ -524,8 +536,7 @@ static const char *take_general(struct options *options, int argc, char **argv, 
 
 int main(int argc, char **argv)
 {
-    const char *environment = getenv("SLUICE_SOCKET");
-    struct options options = {.socket = environment != NULL ? environment : APP_CONTROL_SOCKET};
+    struct options options = {.socket = getenv("SLUICE_SOCKET")};
     bool help = false;
     if (version_asked(argc, argv, "sluicectl"))
         return EXIT_OK;

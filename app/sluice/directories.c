@@ -6,25 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MODE 0755
+#include "conf/places.h"
 
-static bool make(const char *path)
-{
-    char part[PATH_BYTES];
-    name_copy(part, sizeof(part), path);
-    for (char *slash = part + 1; (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
-        *slash = '\0';
-        if (mkdir(part, MODE) != 0 && errno != EEXIST)
-            return false;
-    }
-    return mkdir(part, MODE) == 0 || errno == EEXIST;
-}
+#define MODE 0755
 
 bool directories_create(const struct node_config *config, struct err *err)
 {
     for (uint16_t index = 0; index < config->directory_count; index++) {
         const struct node_directory *directory = &config->directories[index];
-        if (directory->create && !make(directory->path))
+        if (directory->create && !place_make(directory->path, MODE))
             return err_set(err, "directories[%u]: %s can't be made: %s", index, directory->path,
                            strerrordesc_np(errno));
     }

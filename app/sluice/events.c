@@ -85,6 +85,18 @@ static void scan_line(struct events *events, const struct node *node)
         event_add(events, EVENT_LINE, 0, "", text);
 }
 
+/* What a port of this worker, or of one that it meets, has to say. */
+static void scan_words(struct events *events, const struct datagram_port *ports, uint16_t port_count,
+                       uint64_t now_ns)
+{
+    char text[CONTROL_TEXT_BYTES];
+    for (uint16_t index = 0; index < port_count; index++) {
+        const struct datagram_port *port = &ports[index];
+        if (port->calls->word != NULL && port->calls->word(port->self, text, sizeof(text), now_ns))
+            event_add(events, EVENT_LINE, 0, "", text);
+    }
+}
+
 static void scan_namesake(struct events *events, const struct node *node, uint64_t now_ns)
 {
     char text[CONTROL_TEXT_BYTES];
@@ -226,6 +238,7 @@ void events_scan(struct events *events, const struct node *node, const struct da
     scan_holders(events, ports, port_count, now_ns);
     scan_peers(events, node, now_ns);
     scan_line(events, node);
+    scan_words(events, ports, port_count, now_ns);
     scan_namesake(events, node, now_ns);
     scan_job(events, node);
 }

@@ -13,6 +13,7 @@
 #include "app/version.h"
 #include "check.h"
 #include "conf/conf.h"
+#include "conf/places.h"
 #include "crypt/crypt.h"
 #include "insecure.h"
 #include "key_memory.h"
@@ -121,6 +122,7 @@ static bool read_config(const char *path, const char *name)
         return false;
     }
     struct node_config *node = &app.config.node;
+    places_complete(&app.config);
     uint64_t random[2];
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
         fprintf(stderr, "sluice: the kernel has no random numbers\n");

@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "command.h"
+#include "conf/places.h"
 #include "seats.h"
 
 #define REQUEST_BYTES_MAX (1u << 20)
@@ -270,7 +271,7 @@ static void socket_folder(const char *path)
     if (slash == NULL || slash == folder)
         return;
     *slash = '\0';
-    mkdir(folder, 0755);
+    place_make(folder, 0755);
 }
 
 bool server_listen(struct app *app, struct err *err)

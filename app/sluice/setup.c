@@ -12,6 +12,8 @@
 #include "own_key.h"
 #include "seal/wipe.h"
 
+#define BUFFER_LEAST_BYTES (32ULL << 20) /* what a buffer shrinks to by itself */
+
 /* Of the worker that drives the port. */
 static const struct tsc_clock *clock_of(const struct app *app, uint16_t worker)
 {
@@ -84,19 +86,37 @@ static void add_port_need(const struct app *app, uint16_t index, struct memory_n
     eal_with[true] += port_eal_bytes(&port, true);
 }
 
-bool app_memory(struct app *app, uint64_t *eal_bytes, struct err *err)
+static struct memory_need need_of(const struct app *app, uint64_t eal_with[2])
 {
-    bool devices = has_device(app);
     struct memory_need need = {.node_bytes = node_bytes(&app->config.node),
-                               .overhead_bytes = devices ? MEMORY_OVERHEAD_BYTES : 0};
-    uint64_t eal_with[2] = {0}; /* without hugepages, with them */
+                               .overhead_bytes = has_device(app) ? MEMORY_OVERHEAD_BYTES : 0};
+    eal_with[false] = eal_with[true] = 0;
     for (uint16_t index = 0; index < app->config.node.port_count; index++)
         add_port_need(app, index, &need, eal_with);
     eal_with[true] += need.node_bytes;
+    return need;
+}
+
+/* A buffer of which nobody said how large leaves half of the memory to the planner, the disk and others. */
+static void fit_buffer(struct app *app, const struct memory_host *host)
+{
+    uint64_t unused[2], most = MAX(host->available_bytes, host->hugepage_free_bytes) / 2;
+    uint64_t *buffer = &app->config.node.buffer_bytes;
+    for (struct memory_need need = need_of(app, unused);
+         !app->config.buffer_given && memory_need_total(&need) > most && *buffer / 2 >= BUFFER_LEAST_BYTES;
+         need = need_of(app, unused))
+        *buffer /= 2;
+}
+
+bool app_memory(struct app *app, uint64_t *eal_bytes, struct err *err)
+{
     struct memory_host host;
+    uint64_t eal_with[2]; /* without hugepages, with them */
     memory_host_read(&host);
+    fit_buffer(app, &host);
+    struct memory_need need = need_of(app, eal_with);
     app->memory_bytes = memory_need_total(&need);
-    if (!memory_choose(&need, &host, app->config.hugepages && devices, &app->hugepages, err))
+    if (!memory_choose(&need, &host, app->config.hugepages && has_device(app), &app->hugepages, err))
         return false;
     memory_print(&need, &host, app->hugepages, app->memory_text, sizeof(app->memory_text));
     *eal_bytes = eal_with[app->hugepages] + need.overhead_bytes;

@@ -17,8 +17,6 @@
 #define APP_USERS_MAX       32
 #define APP_USER_BYTES      34
 #define APP_KEYS_MAX        2 /* of a site: the new one and the old one, while it changes its key */
-#define APP_KEY_DIRECTORY   "/var/lib/sluice"
-#define APP_CONTROL_SOCKET  "/run/sluice/sluice.sock" /* unless the node file says otherwise */
 
 enum app_planner { APP_PLANNER_AUTO = 0, APP_PLANNER_OFF };
 
@@ -68,23 +66,25 @@ struct app_group {
 struct app_config {
     struct node_config node;
     struct app_port_config ports[NODE_PORTS_MAX];
-    bool insecure;                             /* packets are neither authenticated nor encrypted … */
-    uint32_t insecure_line;                    /* … as that line of the file says */
-    uint16_t own_port;                         /* the one that the roster gives its address */
-    char key_file[PATH_BYTES];                 /* where its private key is */
-    struct app_keys own_keys;                  /* its own entry's; none: no entry, or no keys at all */
+    bool insecure;             /* packets are neither authenticated nor encrypted … */
+    uint32_t insecure_line;    /* … as that line of the file says */
+    uint16_t own_port;         /* the one that the roster gives its address */
+    char key_file[PATH_BYTES]; /* where its private key is; empty until places_complete: not said */
+    struct app_keys own_keys;  /* its own entry's; none: no entry, or no keys at all */
     struct app_keys peer_keys[NODE_PEERS_MAX]; /* by peer: each has some, or none has */
     uint16_t lcore_count;
     uint16_t lcores[APP_LCORES_MAX]; /* of the node, then of ports; none: one that the kernel places */
     uint8_t idle;                    /* enum app_idle */
     uint64_t memory_bytes;           /* for DPDK (mbufs, arenas); 0: computed */
+    bool buffer_given;               /* the file says how large the symbol buffer is */
     bool hugepages;                  /* use them when there are any */
     /* Without their dashes: "no-pci", "file-prefix=london". */
     uint16_t eal_option_count;
     char eal_options[APP_EAL_OPTIONS_MAX][APP_DEVICE_BYTES];
-    char control_socket[PATH_BYTES];   /* for sluicectl */
+    char control_socket[PATH_BYTES];   /* for sluicectl; empty until places_complete: not said */
     struct app_group control_group;    /* whose members may use it beside the appliance's own user */
     char control_ring[PATH_BYTES];     /* for sluice-planner; empty: none */
+    bool ring_by_name;                 /* until places_complete: the file says neither socket nor ring */
     uint8_t planner;                   /* enum app_planner: who starts it */
     char planner_user[APP_USER_BYTES]; /* whose rights it gets; empty: those of this program */
     char avb_file[PATH_BYTES];      /* available bandwidth between sites, read before each job; empty: none */

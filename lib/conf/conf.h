@@ -49,9 +49,8 @@ void conf_settings_free(struct conf_settings *settings);
 /* The same of a file whose roster may not have all keys yet, so that each node can say its own: none is read. */
 bool conf_read_identity(const char *path, const char *name, struct app_config *config,
                         struct conf_errors *errors);
-/* The key file of the node of that name whose file says nothing else; NULL: of the host's name. False: that is none
- * that a node can have. */
-bool conf_key_file(const char *name, char path[PATH_BYTES]);
+/* The name of a node whose file and caller say none: the host's. False: that is none that a node can have. */
+bool conf_host_name(char name[NAME_BYTES]);
 /* The `stream` of a job that is fed through sluicectl; then it is also spec->file. */
 #define CONF_JOB_STDIN "-"
 /* A text is taken for one that came through the control socket: at most 64 KiB (reader.h). */

@@ -181,9 +181,9 @@ static const struct conf_option identity_options[] = {
     {"udp_port", OPTION_UINT, FIELD(struct node_file, udp_port), .min = 1,
      .initial = OPTION_INITIAL(NODE_UDP_PORT),
      .help = "the one UDP port of this appliance: what a firewall has to let through"},
-    {"key_file", OPTION_PATH, FIELD(struct node_file, config.key_file),
+    {"key_file", OPTION_PATH, .home = true, FIELD(struct node_file, config.key_file),
      .help = "this node's private key, made where there is none; nobody else may read it; "
-             "default: " APP_KEY_DIRECTORY "/NAME.key"},
+             "default: /var/lib/sluice/NAME.key, or below the user's own directories"},
     {"insecure", OPTION_WORD, FIELD(struct node_file, config.insecure), .words = insecure_words,
      .initial = "no",
      .help = "benchmark: no keys; anybody on the way reads and changes all packets. Only without a disk "
@@ -274,7 +274,8 @@ static const struct conf_option accept_options[] = {
 static const struct conf_option directory_options[] = {
     {"name", OPTION_NAME, FIELD(struct node_directory, name), .required = true,
      .help = "what jobs call it (directory: NAME)"},
-    {"path", OPTION_PATH, FIELD(struct node_directory, path), .required = true, .help = "where it is"},
+    {"path", OPTION_PATH, .home = true, FIELD(struct node_directory, path), .required = true,
+     .help = "where it is"},
     {"create", OPTION_WORD, FIELD(struct node_directory, create), .words = create_words, .initial = "no",
      .help = "yes: it is made at the start where it is missing, with what leads there"},
     {"sources", OPTION_CUSTOM, .form = "any | list of peers", .read = read_sources, .required = true,
@@ -285,7 +286,10 @@ static const struct conf_option directory_options[] = {
 
 static const struct conf_option memory_options[] = {
     {"buffer", OPTION_SIZE, FIELD(struct node_file, config.node.buffer_bytes), .max = 1ULL << 40,
-     .initial = "256MiB", .help = "symbol buffer: holds what is under way and not yet with every child"},
+     .initial = "256MiB",
+     .help =
+         "symbol buffer: holds what is under way and not yet with every child; not given, less where that is "
+         "more than half of the memory"},
     {"blocks_max", OPTION_UINT, FIELD(struct node_file, config.node.blocks_max), .min = 64, .max = 1ULL << 32,
      .initial = "262144", .help = "blocks of all running jobs together, about 1 MiB each"},
     {"dpdk", OPTION_SIZE, FIELD(struct node_file, config.memory_bytes), .initial = "0",
@@ -347,8 +351,11 @@ static bool parse_group(const struct conf_option *option, const char *text, void
 }
 
 static const struct conf_option control_options[] = {
-    {"socket", OPTION_PATH, .offset = offsetof(struct node_file, config.control_socket), .bytes = 108,
-     .initial = APP_CONTROL_SOCKET, .help = "unix socket that sluicectl connects to"},
+    {"socket", OPTION_PATH, .home = true, .offset = offsetof(struct node_file, config.control_socket),
+     .bytes = 108,
+     .help =
+         "unix socket that sluicectl connects to; default: /run/sluice/NAME.sock, or below the user's own "
+         "directories"},
     {"group", OPTION_SCALAR, FIELD(struct node_file, config.control_group),
      .form = "the name of a group of this machine", .parse = parse_group,
      .help = "the socket's group: its members may use it too; default: that of the appliance's user"},
@@ -393,7 +400,7 @@ static const struct conf_option user_item = {"user", OPTION_TEXT, .bytes = APP_U
                                              .help = "a user, or a group as \"@NAME\""};
 
 static const struct conf_option outgoing_options[] = {
-    {"path", OPTION_PATH, FIELD(struct app_outgoing, path), .required = true,
+    {"path", OPTION_PATH, .home = true, FIELD(struct app_outgoing, path), .required = true,
      .help = "a directory; jobs may send what lies below it, with the appliance's rights to read"},
     {"users", OPTION_LIST, LIST_FIELD(struct app_outgoing, users, user_count), .item = &user_item,
      .help = "users, and groups as \"@NAME\", who may; default: all who may use the control socket"},
@@ -425,7 +432,7 @@ const struct conf_option node_file_options[] = {
      .help = "what a worker does when there is nothing to do: sleep shares the CPU, poll owns it"},
     {"eal", OPTION_CUSTOM, .form = "a map of option: value", .read = read_eal,
      .help = "further EAL options without their dashes; true: without value; a list: several times"},
-    {"manifests", OPTION_PATH, FIELD(struct node_file, config.node.manifests),
+    {"manifests", OPTION_PATH, .home = true, FIELD(struct node_file, config.node.manifests),
      .help =
          "directory for the final manifests of jobs that have their source here; default: none are written"},
     {"control", OPTION_MAP, .options = control_options, .help = "ways in"},
@@ -452,6 +459,8 @@ static void complete_ring(struct app_config *config)
     char *ring = config->control_ring;
     if (strcmp(ring, RING_NONE) == 0)
         ring[0] = '\0';
+    else if (ring[0] == '\0' && config->control_socket[0] == '\0')
+        config->ring_by_name = true;
     else if (ring[0] == '\0') {
         size_t length = strlen(config->control_socket), tail = sizeof(suffix) - 1;
         if (length > tail && strcmp(config->control_socket + length - tail, suffix) == 0)
@@ -494,6 +503,13 @@ static void read_ports(struct conf_reader *reader, struct node_file *file)
         file->ports[index].app.rate_given = conf_find(reader, conf_at(reader, ports, index), "rate") != NULL;
 }
 
+static void read_buffer(struct conf_reader *reader, struct node_file *file)
+{
+    yaml_node_t *memory = conf_find(reader, yaml_document_get_root_node(&reader->document), "memory");
+    file->config.buffer_given =
+        memory != NULL && memory->type == YAML_MAPPING_NODE && conf_find(reader, memory, "buffer") != NULL;
+}
+
 /* The node's own check names the key first, so that its line can be found. */
 static void check_by_node(struct conf_reader *reader, const struct node_config *config)
 {
@@ -521,6 +537,7 @@ static bool read_node(const char *path, const char *text, const char *name, bool
     bool is_map = conf_read_document(&reader, node_file_options, file);
     if (is_map) {
         read_ports(&reader, file);
+        read_buffer(&reader, file);
         node_file_name(&reader, file, name);
         node_file_take_roster(&reader, file);
     }

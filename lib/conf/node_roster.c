@@ -5,8 +5,8 @@
 
 #include "conf/node_file.h"
 
-/* Up to the first dot. False: it is no name that a node can have. */
-static bool name_of_host(char name[NAME_BYTES])
+/* Up to the first dot. */
+bool conf_host_name(char name[NAME_BYTES])
 {
     char host[256];
     if (gethostname(host, sizeof(host)) != 0)
@@ -23,20 +23,9 @@ void node_file_name(struct conf_reader *reader, struct node_file *file, const ch
         conf_fault(reader, "", "\"%s\" is no name: 1 to 31 of a-z A-Z 0-9 . _ - expected", given);
     else if (given != NULL)
         name_copy(name, NAME_BYTES, given);
-    else if (name[0] == '\0' && !name_of_host(name))
+    else if (name[0] == '\0' && !conf_host_name(name))
         conf_fault(reader, "",
                    "no node.name and no --name, and the host's name is none that a node can have");
-    if (file->config.key_file[0] == '\0')
-        conf_key_file(name, file->config.key_file);
-}
-
-bool conf_key_file(const char *name, char path[PATH_BYTES])
-{
-    char host[NAME_BYTES];
-    if (name != NULL ? !name_valid(name) : !name_of_host(host))
-        return false;
-    snprintf(path, PATH_BYTES, "%s/%s.key", APP_KEY_DIRECTORY, name != NULL ? name : host);
-    return true;
 }
 
 /* A port need not say what stands here; what it says must be the same. */

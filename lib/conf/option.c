@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -51,14 +52,22 @@ static bool parse_number(const struct conf_option *option, const char *text, voi
     return true;
 }
 
+/* "~/…" is below the home of whoever reads the file; without one it is refused. */
+static bool parse_path(const struct conf_option *option, const char *text, void *field)
+{
+    const char *home = getenv("HOME");
+    if (text[0] == '/')
+        return name_copy(field, option->bytes, text);
+    if (!option->home || strncmp(text, "~/", 2) != 0 || home == NULL || home[0] != '/')
+        return false;
+    return (size_t)snprintf(field, option->bytes, "%s%s", home, text + 1) < option->bytes;
+}
+
 static bool parse_text(const struct conf_option *option, const char *text, void *field)
 {
-    bool path = option->type == OPTION_FILE || option->type == OPTION_PATH;
-    if (!path && !text_printable(text))
+    if (option->type != OPTION_FILE && !text_printable(text))
         return false;
     if (option->type == OPTION_NAME && !name_valid(text))
-        return false;
-    if (option->type == OPTION_PATH && text[0] != '/')
         return false;
     return text[0] != '\0' && name_copy(field, option->bytes, text);
 }
@@ -96,8 +105,9 @@ bool option_parse(const struct conf_option *option, const char *text, void *fiel
     case OPTION_NAME:
     case OPTION_TEXT:
     case OPTION_FILE:
-    case OPTION_PATH:
         return parse_text(option, text, field);
+    case OPTION_PATH:
+        return parse_path(option, text, field);
     case OPTION_BOOL:
         return parse_bool(text, field);
     case OPTION_WORD:
@@ -172,7 +182,8 @@ void option_form(const struct conf_option *option, char *text, size_t room)
         snprintf(text, room, "text of 1 to %zu characters", option->bytes - 1);
         return;
     case OPTION_PATH:
-        snprintf(text, room, "an absolute path of at most %zu characters", option->bytes - 1);
+        snprintf(text, room, "an absolute path%s of at most %zu characters",
+                 option->home ? ", or one like ~/in," : "", option->bytes - 1);
         return;
     case OPTION_BOOL:
         snprintf(text, room, "true | false");

@@ -47,6 +47,7 @@ struct conf_option {
     bool required;
     bool zero_unlimited; /* RATE, TIME, SIZE: "unlimited" stores 0 */
     bool max_unlimited;  /* the same: "unlimited" stores UINT64_MAX */
+    bool home;           /* PATH: may begin with ~/ */
     size_t offset;       /* of the field in the structure that its map fills */
     size_t bytes;        /* of the field */
     uint64_t min, max;   /* UINT, RATE, TIME, SIZE; max 0: no bound but the field's size. LIST: places */

@@ -39,6 +39,8 @@ struct datagram_calls {
     /* Every turn. exact: a train leaves or arrives, so each arrival is to have its own time. */
     bool (*service)(void *port, bool exact, uint64_t now_ns);
     int (*descriptor)(const void *port);
+    /* The next line for the log; false: there is none now. NULL: there never is. */
+    bool (*word)(void *port, char *text, size_t room, uint64_t now_ns);
     void (*report)(const void *port, struct report *report);
     void (*close)(void *port);
 };

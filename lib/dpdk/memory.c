@@ -15,6 +15,7 @@
 
 #include "base/spsc.h"
 #include "base/units.h"
+#include "dpdk/cgroup.h"
 
 #define MIB(bytes)        ((unsigned long long)(((bytes) + (1 << 20) - 1) >> 20))
 #define POOL_OBJECT_BYTES 192 /* mempool header and trailer, padding between channels */
@@ -78,7 +79,7 @@ static uint64_t available_bytes(void)
 void memory_host_read(struct memory_host *host)
 {
     host->hugepage_free_bytes = hugepage_free_bytes();
-    host->available_bytes = available_bytes();
+    host->available_bytes = MIN(available_bytes(), cgroup_memory_bytes(""));
 }
 
 bool memory_choose(const struct memory_need *need, const struct memory_host *host, bool wanted,

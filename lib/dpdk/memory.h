@@ -22,7 +22,8 @@ uint64_t memory_need_total(const struct memory_need *need);
 
 struct memory_host {
     uint64_t hugepage_free_bytes;
-    uint64_t available_bytes; /* MemAvailable, hugepages not counted */
+    uint64_t
+        available_bytes; /* hugepages not counted: MemAvailable, or what its control group leaves (cgroup.h) */
 };
 void memory_host_read(struct memory_host *host);
 

@@ -27,10 +27,12 @@ void udp_report(struct udp_port *port, const struct tx_report *report)
 
 void udp_say(struct udp_port *port, enum udp_word word, const struct net_address *of, int error)
 {
+    if (__atomic_load_n(&port->words[word], __ATOMIC_ACQUIRE)) /* nobody has taken the last one */
+        return;
     if (of != NULL)
         port->word_of[word] = *of;
     port->word_error[word] = error;
-    port->words[word] = true;
+    __atomic_store_n(&port->words[word], true, __ATOMIC_RELEASE);
 }
 
 static void report_left(struct udp_port *port, const struct udp_stamp *stamp, uint64_t left_ns)

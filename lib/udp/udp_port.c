@@ -135,35 +135,6 @@ static void close_port(void *self)
     port->socket = -1;
 }
 
-struct datagram_port udp_port_datagrams(struct udp_port *port)
-{
-    static const struct datagram_calls calls = {
-        .add_peer = add_peer,
-        .take_bodies = take_bodies,
-        .start = start,
-        .receive = udp_receive,
-        .receive_done = udp_receive_done,
-        .receive_keep = udp_receive_keep,
-        .release = udp_release,
-        .send_room = udp_send_room,
-        .send = udp_send,
-        .flush = udp_flush,
-        .reports = udp_reports,
-        .next_ns = next_ns,
-        .waiting = waiting,
-        .service = service,
-        .descriptor = descriptor,
-        .report = report,
-        .close = close_port,
-    };
-    return (struct datagram_port){.calls = &calls,
-                                  .self = port,
-                                  .name = port->name,
-                                  .counters = &port->counters,
-                                  .link_up = &port->link_up,
-                                  .burst = PORT_BURST_MAX};
-}
-
 static void word_text(const struct udp_port *port, enum udp_word word, char *text, size_t room)
 {
     char of[ADDRESS_TEXT_BYTES];
@@ -198,16 +169,48 @@ static void word_text(const struct udp_port *port, enum udp_word word, char *tex
     }
 }
 
-bool udp_port_word(struct udp_port *port, char *text, size_t room, uint64_t now_ns)
+static bool word(void *self, char *text, size_t room, uint64_t now_ns)
 {
-    for (unsigned word = 0; word < UDP_WORD_COUNT; word++) {
-        if (!port->words[word])
+    struct udp_port *port = self;
+    for (unsigned index = 0; index < UDP_WORD_COUNT; index++) {
+        if (!__atomic_load_n(&port->words[index], __ATOMIC_ACQUIRE))
             continue;
-        port->words[word] = false;
-        if (!gaps_say(&port->said[word], now_ns))
-            continue;
-        word_text(port, word, text, room);
-        return true;
+        bool say = gaps_say(&port->said[index], now_ns);
+        if (say)
+            word_text(port, index, text, room);
+        __atomic_store_n(&port->words[index], false, __ATOMIC_RELEASE);
+        if (say)
+            return true;
     }
     return false;
+}
+
+struct datagram_port udp_port_datagrams(struct udp_port *port)
+{
+    static const struct datagram_calls calls = {
+        .add_peer = add_peer,
+        .take_bodies = take_bodies,
+        .start = start,
+        .receive = udp_receive,
+        .receive_done = udp_receive_done,
+        .receive_keep = udp_receive_keep,
+        .release = udp_release,
+        .send_room = udp_send_room,
+        .send = udp_send,
+        .flush = udp_flush,
+        .reports = udp_reports,
+        .next_ns = next_ns,
+        .waiting = waiting,
+        .service = service,
+        .descriptor = descriptor,
+        .word = word,
+        .report = report,
+        .close = close_port,
+    };
+    return (struct datagram_port){.calls = &calls,
+                                  .self = port,
+                                  .name = port->name,
+                                  .counters = &port->counters,
+                                  .link_up = &port->link_up,
+                                  .burst = PORT_BURST_MAX};
 }

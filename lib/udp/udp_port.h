@@ -123,8 +123,9 @@ struct udp_port {
     struct udp_stamp stamps[UDP_STAMPS];
     uint32_t report_head, report_tail;
     struct tx_report reports[UDP_REPORTS];
+    /* What is to be said: this side writes while `words` is false, whoever logs reads while it is true (atomic). */
     struct gaps said[UDP_WORD_COUNT];
-    bool words[UDP_WORD_COUNT]; /* there is something to say */
+    bool words[UDP_WORD_COUNT];
     struct net_address word_of[UDP_WORD_COUNT];
     int word_error[UDP_WORD_COUNT];
 };
@@ -137,5 +138,3 @@ bool udp_port_open(struct udp_port *port, const struct udp_port_config *config, 
                    struct err *err);
 /* The port as workers see it; valid as long as the port. */
 struct datagram_port udp_port_datagrams(struct udp_port *port);
-/* The next line for the log, by the thread that drives the port or one that meets it; false: there is none now. */
-bool udp_port_word(struct udp_port *port, char *text, size_t room, uint64_t now_ns);

@@ -224,7 +224,7 @@ static bool run_send(struct udp_port *port, const uint16_t *places, uint16_t cou
     }
     if (error == EIO) { /* this interface cannot sum what it would cut */
         port->segments = false;
-        port->words[UDP_WORD_PLAIN] = true;
+        udp_say(port, UDP_WORD_PLAIN, NULL, error);
     }
     bool room = true; /* one by one, each with its own answer */
     for (uint16_t index = 0; index < count && room; index++)

@@ -300,7 +300,7 @@ class Keys(Home):
                             (("key", "gen", "--force"), "unknown option"),
                             (("key", "gen", "/a", "-n", "b"), "expected one of them"),
                             (("key", "gen", "-c", "x"), "-c is an option of key show"),
-                            (("show", "jobs", "-c", "x"), "-c and -n are options of key"),
+                            (("show", "jobs", "-c", "x"), "-c is an option of key"),
                             (("key", "show", "-c", "/nowhere.yaml"), "/nowhere.yaml: No such file"),
                             (("key", "show", f"--config={self.node_path}", "--name=n3"), "has no entry of this node")):
             status, said, error = run("env", "-u", "SLUICE_CONFIG", SLUICECTL, *words)

@@ -290,9 +290,9 @@ static void udp_port__loses_nothing_by_what_icmp_says(void **state)
     assert_true(count_get(&from.counters->rx_unreachable) > 0);
     assert_int_equal(count_get(&from.counters->tx_drop_refused), 0);
     assert_true(datagram_link_up(&from));
-    assert_true(udp_port_word(&a, text, sizeof(text), NS_PER_S));
+    assert_true(from.calls->word(&a, text, sizeof(text), NS_PER_S));
     assert_non_null(strstr(text, "127.0.0.3"));
-    assert_false(udp_port_word(&a, text, sizeof(text), NS_PER_S));
+    assert_false(from.calls->word(&a, text, sizeof(text), NS_PER_S));
     close_world();
 }
 
