@@ -65,7 +65,7 @@ class World:
         """`key` as lab.Pair has it; None: without keys."""
         place = os.path.join(directory, PLACE)
         os.makedirs(place)
-        return lab.Pair(self.programs, MTU, lambda name: f"net_af_packet0,iface={name}0", self.namespaces.get,
+        return lab.Pair(self.programs, MTU, None, self.namespaces.get,
                         directory=directory, key=key, insecure=key is None, directories=[{"name": PLACE, "path": place, "sources": "any"}])
 
     def keys(self, directory):
@@ -140,7 +140,7 @@ def one_of_five_with_another_key_is_left_out(world):
     keys["fifth"] = lab.make_key(world.ctl, directory, "stranger")
     namespaces = {name: world.namespaces.get(name) or world.bridge.plug(name) for name in addresses}
     sites = {name: lab.Appliance(world.programs[0], directory, name, {
-        "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "1Gbps"}],
+        "ports": [lab.port(name, address)],
         "peers": [{"name": peer, "address": addresses[peer], "key": keys[peer]} for peer in addresses if peer != name],
     }, namespaces[name]) for name, address in addresses.items()}
     planner = lab.planner_of(world.programs[1], sites["source"])
@@ -173,7 +173,7 @@ def one_side_without_keys_meets_nobody(world):
     for name, address in lab.Pair.ADDRESSES.items():
         other = "target" if name == "source" else "source"
         sites[name] = lab.Appliance(world.programs[0], directory, name, {
-            "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "1Gbps"}],
+            "ports": [lab.port(name, address)],
             "peers": [{"name": other, "address": lab.Pair.ADDRESSES[other],
                        **({"key": keys[other]} if name == "source" else {})}],
         }, world.namespaces[name], insecure=name == "target")
@@ -265,6 +265,8 @@ def a_removed_key_ends_the_job_by_name(world):
 CASES = [with_keys_no_word_is_on_the_wire, without_keys_every_word_is, another_key_than_expected_fails_the_job_by_name,
          one_of_five_with_another_key_is_left_out, one_side_without_keys_meets_nobody, on_other_devices_it_does_not_start,
          a_key_follows_another_while_a_job_runs, a_removed_key_ends_the_job_by_name]
+if lab.PLAIN:  # without keys a socket writes nothing to a disk, but on the loopback interface
+    CASES = [case for case in CASES if case not in (without_keys_every_word_is, one_side_without_keys_meets_nobody)]
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ differ within one: two appliances in one namespace now and then can't start (lib
 import atexit
 import contextlib
 import ctypes
+import fcntl
 import functools
 import json
 import os
@@ -17,6 +18,7 @@ import random
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,10 +27,12 @@ import traceback
 
 ETH_P_ALL = 3
 CLONE_NEWNET = 0x40000000
+SIOCETHTOOL, ETHTOOL_STXCSUM = 0x8946, 0x17
 SKIPPED = 77
 WAIT_S = 60.0  # for what happens within milliseconds: only a fault waits as long
 FANOUT_TAKEN = "the kernel refused its fanout group"
 STARTS_MAX = 5
+PLAIN = os.environ.get("SLUICE_TEST_LINK") == "plain"  # ports are UDP sockets of the kernel (lib/udp)
 FRAMES_AT_ONCE = 200  # the ring of af_packet holds 512: more get lost while the appliance has no CPU
 
 
@@ -97,6 +101,29 @@ def veth(inner, outer, mtu=1500):
         quiet(inner)
         run("ip", "link", "set", inner, "mtu", str(mtu), "up")
     return namespace
+
+
+def port(name, address, **more):
+    """Of an appliance on NAME0, at 1 Gbit/s: af_packet, or, where all tests of this run are plain, a socket."""
+    own = {"address": address} if PLAIN else {"device": f"net_af_packet0,iface={name}0", "address": address + "/24"}
+    return {**own, "rate": "1Gbps", **more}
+
+
+def offload_nothing(interface):
+    """Datagrams have their checksums, and are cut, before they are on the wire; else a veth and a bridge pass them on as they
+    are (ethtool -K INTERFACE tx off)."""
+    value = ctypes.create_string_buffer(struct.pack("=II", ETHTOOL_STXCSUM, 0))
+    request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
+    with socket.socket() as any_socket:
+        fcntl.ioctl(any_socket, SIOCETHTOOL, request)
+
+
+def give_address(name, address):
+    """The kernel of the namespace that this thread is in has it, at NAME0; its neighbours are found by ARP."""
+    offload_nothing(f"{name}0")
+    run("ip", "link", "set", "lo", "up")
+    run("ip", "link", "set", f"{name}0", "arp", "on")
+    run("ip", "address", "replace", address + "/24", "dev", f"{name}0")
 
 
 class Bridge:
@@ -219,6 +246,10 @@ class Appliance(Process):
     def __init__(self, program, directory, name, config, namespace=None, insecure=False):
         self.namespace = namespace
         self.starts = 0
+        if PLAIN and namespace is not None:
+            with namespace.inside():
+                for own in config["ports"]:
+                    give_address(name, own["address"])
         self.home = os.path.join(directory, name)
         self.incoming = os.path.join(self.home, "incoming")
         self.ring = os.path.join(self.home, "ring")
@@ -327,7 +358,8 @@ def unaccounted(before, after):
 
 
 class Pair:
-    """A source, its planner and a target; device(name) and namespace(name) say how each is joined to the other.
+    """A source, its planner and a target; device(name) and namespace(name) say how each is joined to the other; device
+    None: as `port` has it.
     `config` goes to both appliances, of which the target starts first where it is the one that the other needs to be
     there. key(name): what the other one expects, of a directory in which keys were made; insecure: they have none."""
 
@@ -340,7 +372,8 @@ class Pair:
         self.sites = {}
         for name, address in sorted(self.ADDRESSES.items(), reverse=target_first):
             self.sites[name] = Appliance(program, self.directory, name, {
-                "ports": [{"device": device(name), "address": address + "/24", "rate": "1Gbps", "mtu": mtu}],
+                "ports": [port(name, address, mtu=mtu) if device is None else
+                          {"device": device(name), "address": address + "/24", "rate": "1Gbps", "mtu": mtu}],
                 "peers": [{"name": other, "address": self.ADDRESSES[other], **({"key": key(other)} if key else {})}
                           for other in self.ADDRESSES if other != name],
                 **config,

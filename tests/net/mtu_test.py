@@ -45,7 +45,7 @@ class World:
         bridge = Line()
         self.directory = lab.temporary_directory()
         self.sites = {name: lab.Appliance(program, self.directory, name, {
-            "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "1Gbps"}],
+            "ports": [lab.port(name, address)],
             "peers": [{"name": other, "address": ADDRESSES[other]} for other in ADDRESSES if other != name],
         }, bridge.plug(name)) for name, address in ADDRESSES.items()}
         self.planner = lab.planner_of(planner, self.sites["source"])

@@ -25,7 +25,7 @@ class World:
         bridge = lab.Bridge()
         self.sites = {
             name: lab.Appliance(program, directory, name, {
-                "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "1Gbps"}],
+                "ports": [lab.port(name, address)],
                 "peers": [{"name": other, "address": SITES[other]} for other in SITES if other != name],
                 "probe": {"bytes": "500KB", "period": "0s"},
             }, bridge.plug(name)) for name, address in SITES.items()}

@@ -90,7 +90,7 @@ class World:
         self.sites = {}
         for name, address in SITES.items():
             self.sites[name] = lab.Appliance(program, self.directory, name, {
-                "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "30Mbps"}],
+                "ports": [lab.port(name, address, rate="30Mbps")],
                 "peers": [{"name": other, "address": SITES[other]} for other in SITES if other != name],
             }, bridge.plug(name))
         self.source, self.target = self.sites["source"], self.sites["target"]
@@ -133,7 +133,10 @@ class World:
                                  capture_output=True, text=True, check=False)
             assert run.returncode == 0, run.stderr + run.stdout
             sent += count
-            lab.wait_until(f"{sent} frames counted", lambda: self.received() - before >= sent)
+            if lab.PLAIN:  # the kernel keeps the spoiled ones for itself
+                settled(self.target)
+            else:
+                lab.wait_until(f"{sent} frames counted", lambda: self.received() - before >= sent)
         return sent
 
 

@@ -66,7 +66,7 @@ class World:
         for name, address in SITES.items():
             home = os.path.join(self.directory, name)
             self.sites[name] = lab.Appliance(program, self.directory, name, {
-                "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "50Mbps"}],
+                "ports": [lab.port(name, address, rate="50Mbps")],
                 "peers": [{"name": other, "address": SITES[other]} for other in SITES if other != name],
                 "directories": [{"name": "incoming", "path": os.path.join(home, "incoming"), "sources": "any"},
                                 {"name": "screen", "path": screen, "sources": "any"}],

@@ -44,7 +44,7 @@ class Systems:
         self.sites = {}
         for name, address in ADDRESSES.items():
             self.sites[name] = lab.Appliance(programs[name].sluice, self.directory, name, {
-                "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "1Gbps"}],
+                "ports": [lab.port(name, address)],
                 "peers": [{"name": other, "address": ADDRESSES[other], "key": keys[other]} for other in ADDRESSES if other != name],
             }, bridge.plug(name))
         self.planners = [lab.planner_of(programs[name].planner, self.sites[name]) for name in ("here", "there")]
