@@ -1,4 +1,5 @@
-"""The part `hosts` of scripts/bench probe-real: ordinary hosts, af_packet over veth, nothing set, no CPU of their own.
+"""The part `hosts` of scripts/bench probe-real: ordinary hosts, af_packet over veth (--link plain: UDP sockets), nothing set, no
+CPU of their own.
 
 Each host is a namespace with one appliance, which sleeps without work; sluice-wanem joins them. In pairs of hosts each row is
 measured --runs times by `sluicectl probe`; among five, whose lines out are narrower than their ports, by `probe all`, each
@@ -63,7 +64,7 @@ def five_scenario():
 @contextlib.contextmanager
 def running(options, scenario, rates=None):
     """Sites of the scenario, hogs beside them if asked for; then the emulator's own figures under `wanem`."""
-    options.receivers, options.link, options.rate = len(scenario["nodes"]) - 1, "af_packet", "1Gbps"
+    options.receivers, options.rate = len(scenario["nodes"]) - 1, "1Gbps"
     first, rest = (("chrt", "-f", "50"), ()) if options.hogs else ((), ("--idle", "yield"))
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-hosts.", dir="/dev/shm"))

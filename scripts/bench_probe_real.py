@@ -175,6 +175,7 @@ def main(arguments, table):
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--hogs", action="store_true")
+    parser.add_argument("--link", choices=["af_packet", "plain"], default="af_packet", help="of the sites of hosts")
     parser.add_argument("--row", action="append")
     parser.add_argument("--build", type=os.path.abspath, default=os.path.join(ROOT, "build"))
     parser.add_argument("--json")
