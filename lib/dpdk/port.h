@@ -111,6 +111,9 @@ struct port {
         probes_left;   /* questions whether another host has our address; each time that the link comes up */
     uint64_t probe_ns; /* when the next one is due */
     uint64_t holder;   /* the newest one that says so: its MAC as a number; 0: none. Read as counters are */
+    bool unsummed;     /* atomic: datagrams without a checksum came, and that is not said yet */
+    struct net_address unsummed_from;
+    struct gaps unsummed_said;
     struct neighbour_table neighbours;
     uint16_t peer_count;
     struct port_peer peers[NODE_PEERS_MAX];

@@ -1,6 +1,8 @@
 /* A device of DPDK as workers see it. */
 #include "dpdk/port.h"
 
+#include <stdio.h>
+
 #include <rte_mbuf.h>
 
 static bool add_peer(void *port, uint16_t peer, const struct net_address *address, struct err *err)
@@ -81,6 +83,24 @@ static int descriptor(const void *port)
     return port_descriptor(port);
 }
 
+static bool word(void *self, char *text, size_t room, uint64_t now_ns)
+{
+    struct port *port = self;
+    char from[ADDRESS_TEXT_BYTES];
+    if (!__atomic_load_n(&port->unsummed, __ATOMIC_ACQUIRE))
+        return false;
+    bool say = gaps_say(&port->unsummed_said, now_ns);
+    address_format(&port->unsummed_from, from);
+    if (say)
+        snprintf(
+            text, room,
+            "%s: datagrams of %s have no checksums and are dropped, as a veth passes them on: where they are "
+            "sent, ethtool -K INTERFACE tx off",
+            port->device.name, from);
+    __atomic_store_n(&port->unsummed, false, __ATOMIC_RELEASE);
+    return say;
+}
+
 static void report(const void *port, struct report *into)
 {
     port_report(port, into);
@@ -109,6 +129,7 @@ struct datagram_port port_datagrams(struct port *port)
         .waiting = waiting,
         .service = service,
         .descriptor = descriptor,
+        .word = word,
         .report = report,
         .close = close_port,
     };

@@ -161,6 +161,15 @@ static void receive_other(struct port *port, const uint8_t *frame, size_t length
     rte_pktmbuf_free(answer);
 }
 
+/* From a socket of this machine, over a veth. */
+static void note_unsummed(struct port *port, const struct net_address *from)
+{
+    if (__atomic_load_n(&port->unsummed, __ATOMIC_ACQUIRE)) /* nobody has said it yet */
+        return;
+    port->unsummed_from = *from;
+    __atomic_store_n(&port->unsummed, true, __ATOMIC_RELEASE);
+}
+
 static void prefetch_frame(const struct rte_mbuf *mbuf)
 {
     const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
@@ -198,6 +207,8 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
         return false;
     case FRAME_BAD_UDP:
         count_add(&counters->rx_drop_bad_udp, 1);
+        if (view.unsummed)
+            note_unsummed(port, &view.source);
         return false;
     }
     if (view.vlan != port->config.vlan) {

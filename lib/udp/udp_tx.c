@@ -102,7 +102,8 @@ static void refuse(struct udp_port *port, struct udp_packet *packet, int error, 
         reason = &counters->tx_drop_too_long;
     else if (error == EPERM || error == EACCES)
         reason = &counters->tx_drop_filtered;
-    else if (error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN || error == EADDRNOTAVAIL)
+    else if (error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN || error == EADDRNOTAVAIL ||
+             error == EINVAL) /* of a single one: the host has lost the address */
         reason = &counters->tx_drop_no_route;
     if (reason == &counters->tx_drop_filtered)
         udp_say(port, UDP_WORD_FILTERED, &packet->to, error);

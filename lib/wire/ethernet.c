@@ -235,8 +235,10 @@ static enum frame_error udp_parse(const uint8_t *udp, size_t ip_payload, bool ve
     if (load_be16(udp + UDP_CHECKSUM) == 0)
         return view->source.family == ADDRESS_IPV4 || !verify ? FRAME_OK : FRAME_BAD_UDP;
     uint32_t sum = pseudo_sum(view->ip, view->source.family) + (uint32_t)ip_payload;
-    if (verify && checksum_fold(checksum_add(sum, udp, ip_payload)) != 0)
+    if (verify && checksum_fold(checksum_add(sum, udp, ip_payload)) != 0) {
+        view->unsummed = load_be16(udp + UDP_CHECKSUM) == fold64(sum);
         return FRAME_BAD_UDP;
+    }
     /* All together are zero: the datagram's sum is that of what stands before it, the other way round. */
     view->payload_sum = sum_known(checksum_fold(checksum_add(sum, udp, UDP_BYTES)));
     return FRAME_OK;

@@ -69,6 +69,7 @@ struct frame_view {
     uint16_t ethertype;
     uint16_t payload_sum; /* checksum_of the datagram, by a UDP checksum that is right; 0: not known */
     uint8_t traffic_class;
+    bool unsummed;     /* in the place of a wrong UDP checksum stands what a device would have gone on from */
     const uint8_t *ip; /* start of the IP header, NULL when not IP */
 };
 

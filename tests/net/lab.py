@@ -118,9 +118,10 @@ def offload_nothing(interface):
         fcntl.ioctl(any_socket, SIOCETHTOOL, request)
 
 
-def give_address(name, address):
+def give_address(name, address, offload=False):
     """The kernel of the namespace that this thread is in has it, at NAME0; its neighbours are found by ARP."""
-    offload_nothing(f"{name}0")
+    if not offload:
+        offload_nothing(f"{name}0")
     run("ip", "link", "set", "lo", "up")
     run("ip", "link", "set", f"{name}0", "arp", "on")
     run("ip", "address", "replace", address + "/24", "dev", f"{name}0")
@@ -371,9 +372,10 @@ class Pair:
         self.directory = directory or temporary_directory()
         self.sites = {}
         for name, address in sorted(self.ADDRESSES.items(), reverse=target_first):
+            own = device(name) if device else None
             self.sites[name] = Appliance(program, self.directory, name, {
                 "ports": [port(name, address, mtu=mtu) if device is None else
-                          {"device": device(name), "address": address + "/24", "rate": "1Gbps", "mtu": mtu}],
+                          {**({"device": own} if own else {}), "address": address + "/24", "rate": "1Gbps", "mtu": mtu}],
                 "peers": [{"name": other, "address": self.ADDRESSES[other], **({"key": key(other)} if key else {})}
                           for other in self.ADDRESSES if other != name],
                 **config,

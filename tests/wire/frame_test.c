@@ -336,6 +336,29 @@ static void header_write__checksum_is_never_zero(void **state)
     assert_int_equal(ones, 1);
 }
 
+/* A sender that leaves the checksum to its device, and has none, is told from one that is broken. */
+static void parse__says_what_a_device_was_to_sum(void **state)
+{
+    struct net_address sources[] = {endpoint("10.0.0.1", 1), endpoint("fd00::1", 1)};
+    struct net_address targets[] = {endpoint("10.0.0.2", 2), endpoint("fd00::2", 2)};
+    const uint8_t payload[] = "what nobody summed";
+    (void)state;
+    for (int family = 0; family < 2; family++) {
+        uint8_t out[128];
+        struct frame_header header;
+        struct frame_view view;
+        struct frame_datagram datagram = {.head = payload, .head_bytes = sizeof(payload)};
+        frame_header_init(&header, mac_one, mac_two, 0, &sources[family], &targets[family]);
+        size_t start = frame_header_write(out, &header, 0, &datagram, false);
+        memcpy(out + start, payload, sizeof(payload));
+        assert_int_equal(frame_parse(out, start + sizeof(payload), true, &view), FRAME_BAD_UDP);
+        assert_true(view.unsummed);
+        out[start - 1] ^= 1;
+        assert_int_equal(frame_parse(out, start + sizeof(payload), true, &view), FRAME_BAD_UDP);
+        assert_false(view.unsummed);
+    }
+}
+
 /* What lies behind the data is no memory. */
 static void checksum__reads_nothing_behind(void **state)
 {
@@ -374,6 +397,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(checksum__same_as_word_by_word),
         cmocka_unit_test(checksum__reads_nothing_behind),
         cmocka_unit_test(header_write__checksum_is_never_zero),
+        cmocka_unit_test(parse__says_what_a_device_was_to_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
