@@ -12,8 +12,7 @@ Then rsync (its daemon, no checksums beyond its own) and iperf3, over the same i
                       [--no-references] [--json FILE]
 
 --hogs: beside a busy loop on every CPU. --base: another build, run by run beside it; --beside: this build by another link,
-in the same way. --link plain: the port without a device, a UDP socket. --tbf: the bridge sends each host no more than
---rate. --link memif: one receiver, no namespaces and no references. Asked: all runs end verified; the longest takes at most 2 times the median (3 beside hogs); no
+in the same way. --link plain: the port without a device, a UDP socket. --tbf: each host sends no more than --rate. --link memif: one receiver, no namespaces and no references. Asked: all runs end verified; the longest takes at most 2 times the median (3 beside hogs); no
 second below 1 % of the median of all; with --base, the median rate at least 0.9 of that of base's faster half.
 Run it before a change of lib/edge or lib/dpdk lands. Needs root. Exit status 1: a figure is missed, or a run failed.
 """
@@ -315,7 +314,7 @@ def parse(arguments):
     parser.add_argument("--size", type=int, default=500_000_000, metavar="BYTES")
     parser.add_argument("--rate", default="10Gbps", help="of the ports, as told (10Gbps)")
     parser.add_argument("--hogs", action="store_true")
-    parser.add_argument("--tbf", action="store_true", help="the bridge sends each host --rate at most")
+    parser.add_argument("--tbf", action="store_true", help="each host sends --rate at most")
     parser.add_argument("--mtu", type=int, default=1500)
     parser.add_argument("--link", choices=["af_packet", "plain", "memif"], default="af_packet")
     parser.add_argument("--beside", choices=["af_packet", "plain"])

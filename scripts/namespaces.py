@@ -45,10 +45,10 @@ class Lan:
             ip("-n", self.namespace(number), "address", "add", f"{network}.{number + 1}/24", "dev", "eth1")
 
     def limit(self, rate, burst):
-        """No more than that rate, as tc writes it, to each host."""
+        """No more than that rate, as tc writes it, out of each host, as by the line of a site, behind its NIC."""
         for number in range(self.count):
-            subprocess.run(self.inside_bridge("tc", "qdisc", "replace", "dev", f"port{number}", "root", "tbf", "rate", rate,
-                                              "burst", burst, "latency", "50ms"), check=True)
+            subprocess.run(self.inside(number, "tc", "qdisc", "replace", "dev", "eth1", "root", "tbf", "rate", rate,
+                                       "burst", burst, "latency", "50ms"), check=True)
 
     def __exit__(self, *_):
         for number in range(self.count):
