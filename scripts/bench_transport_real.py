@@ -9,7 +9,10 @@ Printed for each run: goodput, its share of the median in virtual time, the long
 stood still, CPU time that was stolen from the machine, and its load. Asked, of ten runs on a machine that is not busy: the median
 at least 0.9, the second worst at least 0.8. Where the machine is busy that is said.
 
-    scripts/bench transport-real [--runs N] [--size BYTES] [--build DIRECTORY] [--jitter TIME] [--json FILE]
+    scripts/bench transport-real [--runs N] [--size BYTES] [--build DIRECTORY] [--jitter TIME] [--link memif|af_packet|plain]
+                                 [--json FILE]
+
+--link: af_packet and plain (a UDP socket) join hosts of their own, network namespaces, to the emulator; needs root.
 
 Exit status 1: a figure is missed, or a run failed.
 """
@@ -26,7 +29,9 @@ import yaml
 
 import lab
 from bench_probe_real import start_sites
+from namespaces import Lan
 from processes import start, stop
+from wan_sites import WanSites
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECEIVERS = ["r0", "r1", "r2"]
@@ -143,6 +148,36 @@ def real_run(options):
     return found
 
 
+def host_run(options):
+    """The same, each site on a host of its own."""
+    hosts = dict(zip(SCENARIO["nodes"], (f"s{number}" for number in range(len(SCENARIO["nodes"])))))
+    scenario = {**SCENARIO, "nodes": {hosts[name]: own for name, own in SCENARIO["nodes"].items()}}
+    options.receivers, options.rate = len(RECEIVERS), "1Gbps"
+    with tempfile.TemporaryDirectory(prefix="sluice-real.", dir="/dev/shm") as directory, \
+            Lan(len(hosts), f"sluice-real-{os.getpid()}") as lan:
+        payload = os.path.join(directory, "payload")
+        with open(payload, "wb") as file:
+            file.truncate(options.size)
+        tree = [[hosts[parent], hosts[child]] for parent, child in JOB["plan"]["tree"]]
+        write_yaml(f"{directory}/job.yaml", {**JOB, "source": "s0", "to": [child for _, child in tree], "file": payload,
+                                             "directory": "in", "plan": {**JOB["plan"], "tree": tree}})
+        with WanSites(options, options.build, directory, lan, scenario, of_wanem=("--idle", "yield")) as sites:
+            time.sleep(2)  # round trips are known
+            before, load = stolen_and_all(), os.getloadavg()[0]
+            run = sites.ask("job", "run", f"{directory}/job.yaml")
+            [job] = json.loads(sites.ask("--json", "show", "jobs").stdout)["jobs"]
+            if run.returncode != 0:
+                sys.exit(f"bench: the job failed: {run.stderr[-500:]} {job.get('text', '')}")
+            after = stolen_and_all()
+            gaps = [largest_gap_ms(json.loads(sites.ask("--json", "show", "ports", number=number).stdout))
+                    for number in range(len(hosts))]
+        with open(f"{directory}/wanem.json", encoding="utf-8") as file:
+            emulator_ms = json.load(file).get("gap_us_max", 0) / 1000
+    return {"goodput_bps": options.size * 8e9 / (max(site["complete_ns"] for site in job["sites"]) - job["created_ns"]),
+            "load": load, "source_gap_ms": gaps[0], "receiver_gap_ms": max(gaps[1:]), "emulator_gap_ms": emulator_ms,
+            "stolen_percent": 100 * (after[0] - before[0]) / max(after[1] - before[1], 1)}
+
+
 def judged(runs, usual_bps):
     """Median and second worst of the runs' shares; whether they are what is asked for."""
     shares = sorted(run["goodput_bps"] / usual_bps for run in runs)
@@ -157,6 +192,7 @@ def main(arguments, table):
     parser.add_argument("--size", type=int, default=100_000_000, metavar="BYTES")
     parser.add_argument("--jitter", default=SCENARIO["links"]["default"]["jitter"], help="default 5ms; 0ms shows what it costs")
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIRECTORY")
+    parser.add_argument("--link", choices=["memif", "af_packet", "plain"], default="memif")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(arguments)
     SCENARIO["links"]["default"]["jitter"] = options.jitter
@@ -165,7 +201,7 @@ def main(arguments, table):
         virtual = virtual_bps(options, directory)
     usual = statistics.median(virtual)
     print(f"in virtual time {usual / 1e6:.1f} Mbit/s, {min(virtual) / 1e6:.1f} to {max(virtual) / 1e6:.1f}")
-    runs = [real_run(options) for _ in range(options.runs)]
+    runs = [real_run(options) if options.link == "memif" else host_run(options) for _ in range(options.runs)]
     table([[number, f"{run['goodput_bps'] / 1e6:.1f}", f"{run['goodput_bps'] / usual:.2f}", f"{run['emulator_gap_ms']:.1f}",
             f"{run['source_gap_ms']:.1f}", f"{run['receiver_gap_ms']:.1f}", f"{run['stolen_percent']:.1f}",
             f"{run['load']:.1f}"] for number, run in enumerate(runs, 1)], HEADER)
