@@ -1,6 +1,7 @@
 """scripts/bench lan: default jobs between hosts on a plain LAN, by real processes and without any emulation.
 
-A namespace for each host, joined by a bridge; an appliance on af_packet in each, a planner at the source. One job after the
+A namespace for each host, joined by a bridge; an appliance in each, whose port is what a user gets who names no device, a
+UDP socket; a planner at the source. One job after the
 other sends a file in memory to all receivers, with nothing set but names. Printed for each run: seconds from the order to
 the end, the rate that each receiver got, the lowest second of any between its first and last data, CPUs taken by source,
 worst receiver and disk threads, and packets lost by the way.
@@ -8,11 +9,11 @@ worst receiver and disk threads, and packets lost by the way.
 Then rsync (its daemon, no checksums beyond its own) and iperf3, over the same interfaces, source to all receivers at once.
 
     scripts/bench lan [--runs N] [--receivers N] [--size BYTES] [--rate RATE] [--tbf] [--mtu BYTES] [--hogs]
-                      [--link af_packet|plain|memif] [--beside af_packet|plain] [--build DIRECTORY] [--base DIRECTORY]
+                      [--link plain|af_packet|memif] [--beside af_packet|plain] [--build DIRECTORY] [--base DIRECTORY]
                       [--no-references] [--json FILE]
 
 --hogs: beside a busy loop on every CPU. --base: another build, run by run beside it; --beside: this build by another link,
-in the same way. --link plain: the port without a device, a UDP socket. --tbf: each host sends no more than --rate. --link memif: one receiver, no namespaces and no references. Asked: all runs end verified; the longest takes at most 2 times the median (3 beside hogs); no
+in the same way. --tbf: each host sends no more than --rate. --link memif: one receiver, no namespaces and no references. Asked: all runs end verified; the longest takes at most 2 times the median (3 beside hogs); no
 second below 1 % of the median of all; with --base, the median rate at least 0.9 of that of base's faster half.
 Run it before a change of lib/edge or lib/dpdk lands. Needs root. Exit status 1: a figure is missed, or a run failed.
 """
@@ -316,7 +317,7 @@ def parse(arguments):
     parser.add_argument("--hogs", action="store_true")
     parser.add_argument("--tbf", action="store_true", help="each host sends --rate at most")
     parser.add_argument("--mtu", type=int, default=1500)
-    parser.add_argument("--link", choices=["af_packet", "plain", "memif"], default="af_packet")
+    parser.add_argument("--link", choices=["plain", "af_packet", "memif"], default="plain")
     parser.add_argument("--beside", choices=["af_packet", "plain"])
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIRECTORY")
     parser.add_argument("--base", metavar="DIRECTORY")

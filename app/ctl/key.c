@@ -78,9 +78,11 @@ static json_t *entry_of(const struct app_config *config, const char *key)
 {
     const struct app_port_config *port = &config->ports[config->own_port];
     const struct net_address *address = &config->node.ports[config->own_port].address;
+    bool told = config->own_address.family != ADDRESS_NONE; /* behind 1:1 NAT the port has another one */
     json_t *entry = json_object();
     json_object_set_new(entry, "name", json_string(config->node.name));
-    json_object_set_new(entry, "address", address_json(address, port->prefix_length));
+    json_object_set_new(entry, "address",
+                        address_json(told ? &config->own_address : address, port->prefix_length));
     if (port->gateway.family != ADDRESS_NONE)
         json_object_set_new(entry, "gateway", address_json(&port->gateway, 0));
     if (config->own_port != 0)
@@ -91,10 +93,10 @@ static json_t *entry_of(const struct app_config *config, const char *key)
     return entry;
 }
 
-/* "- {name: tokyo, address: 192.0.2.20/24, key: slk1:…}" */
+/* "  - {name: tokyo, address: 192.0.2.20/24, key: slk1:…}" */
 static void print_line(json_t *entry)
 {
-    const char *name, *between = "- {";
+    const char *name, *between = "  - {";
     json_t *value;
     json_object_foreach(entry, name, value)
     {

@@ -37,7 +37,7 @@ struct options {
     bool order, yes;    /* of probe all */
 };
 
-#define USAGE "usage: sluicectl COMMAND [-s SOCKET] [--json]"
+#define USAGE "usage: sluicectl COMMAND [-s SOCKET | -n NAME] [--json]"
 
 static void print_usage(FILE *stream)
 {

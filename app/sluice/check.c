@@ -25,6 +25,17 @@ static bool print(const struct app *app, const struct machine *machine, const ch
     return good;
 }
 
+/* No more than a word: the file may be another machine's. */
+static void warn_socket(const struct app *app, uint16_t index)
+{
+    const struct node_port_config *node = &app->config.node.ports[index];
+    struct udp_port_config config = {.mtu = node->mtu, .rate_bps = node->rate_bps, .address = node->address};
+    struct err err;
+    memcpy(config.interface, app->config.ports[index].interface, sizeof(config.interface));
+    if (!udp_port_check(&config, &err))
+        fprintf(stderr, "%s: ports[%u]: %s\n", app->config.node.name, index, err.text);
+}
+
 static bool check_port(const struct app *app, uint16_t index, bool virtual_only, bool *has_nic)
 {
     const struct app_port_config *port = &app->config.ports[index];
@@ -32,8 +43,11 @@ static bool check_port(const struct app *app, uint16_t index, bool virtual_only,
     struct device device;
     struct err err;
     char of[24];
-    if (app_port_is_socket(port))
+    if (app_port_is_socket(port)) {
+        if (!virtual_only)
+            warn_socket(app, index);
         return true;
+    }
     snprintf(of, sizeof(of), "ports[%u]", index);
     if (!device_parse(&device, port->device, port->frame_bytes_max, app->config.node.ports[index].rate_bps,
                       &err)) {

@@ -1,5 +1,5 @@
-/* The loop around the node. Nothing here waits, allocates, prints or makes a system call but the idle step,
- * and one a second that counts page faults (turns.c). */
+/* The loop around the node. Nothing here waits, allocates, prints or makes a system call but the idle step, ports that
+ * are the kernel's, and one a second that counts page faults (turns.c). */
 #include "worker.h"
 
 #include "app.h"

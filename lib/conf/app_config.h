@@ -66,11 +66,12 @@ struct app_group {
 struct app_config {
     struct node_config node;
     struct app_port_config ports[NODE_PORTS_MAX];
-    bool insecure;             /* packets are neither authenticated nor encrypted … */
-    uint32_t insecure_line;    /* … as that line of the file says */
-    uint16_t own_port;         /* the one that the roster gives its address */
-    char key_file[PATH_BYTES]; /* where its private key is; empty until places_complete: not said */
-    struct app_keys own_keys;  /* its own entry's; none: no entry, or no keys at all */
+    bool insecure;                  /* packets are neither authenticated nor encrypted … */
+    uint32_t insecure_line;         /* … as that line of the file says */
+    uint16_t own_port;              /* the one that the roster gives its address */
+    struct net_address own_address; /* which is this: what others send to; none: there is no roster */
+    char key_file[PATH_BYTES];      /* where its private key is; empty until places_complete: not said */
+    struct app_keys own_keys;       /* its own entry's; none: no entry, or no keys at all */
     struct app_keys peer_keys[NODE_PEERS_MAX]; /* by peer: each has some, or none has */
     uint16_t lcore_count;
     uint16_t lcores[APP_LCORES_MAX]; /* of the node, then of ports; none: one that the kernel places */

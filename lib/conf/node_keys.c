@@ -124,8 +124,9 @@ void node_file_check_keys(struct conf_reader *reader, struct node_file *file)
         return;
     for (unsigned index = 0; (entry = entry_at(file, index, place)) != NULL; index++) {
         if (entry->keys.count == 0)
-            conf_fault(reader, place, "key missing: `sluicectl key show` at %s prints it",
-                       entry->node.name[0] != '\0' ? entry->node.name : "that site");
+            conf_fault(reader, place,
+                       "key missing: at that site `sluicectl key show -c FILE -n %s` prints it",
+                       entry->node.name[0] != '\0' ? entry->node.name : "NAME");
         check_distinct(reader, file, index);
     }
 }

@@ -39,6 +39,7 @@ static void take_own(struct conf_reader *reader, struct node_file *file, unsigne
         return;
     }
     struct node_file_port *port = &file->ports[site->peer.node.port];
+    file->config.own_address = site->peer.node.address;
     file->config.own_port = site->peer.node.port;
     file->config.own_keys = site->peer.keys;
     const struct net_address *own = &port->node.address, *told = &site->peer.node.address;

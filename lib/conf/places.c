@@ -9,21 +9,23 @@
 
 #define PARENTS_MODE 0755
 
-/* One step of an order. */
+/* One step of both orders. */
 struct step {
+    bool state;           /* of state too, not of run alone */
     const char *variable; /* NULL: none, `below` is absolute */
     const char *below;
 };
 
 bool place_directory(enum place place, unsigned index, char path[PATH_BYTES])
 {
-    static const struct step steps[] = {{NULL, "/run/sluice"},
-                                        {"XDG_RUNTIME_DIR", "/sluice"},
-                                        {NULL, "/var/lib/sluice"},
-                                        {"XDG_STATE_HOME", "/sluice"},
-                                        {"HOME", "/.local/state/sluice"}};
-    unsigned first = place == PLACE_RUN ? 0 : 2, count = sizeof(steps) / sizeof(steps[0]);
-    for (unsigned at = first; at < count; at++) {
+    static const struct step steps[] = {{false, NULL, "/run/sluice"},
+                                        {false, "XDG_RUNTIME_DIR", "/sluice"},
+                                        {true, NULL, "/var/lib/sluice"},
+                                        {true, "XDG_STATE_HOME", "/sluice"},
+                                        {true, "HOME", "/.local/state/sluice"}};
+    for (unsigned at = 0; at < sizeof(steps) / sizeof(steps[0]); at++) {
+        if (place == PLACE_STATE && !steps[at].state)
+            continue;
         const char *base = steps[at].variable == NULL ? "" : getenv(steps[at].variable);
         if (base == NULL || (steps[at].variable != NULL && base[0] != '/'))
             continue;

@@ -2,7 +2,7 @@
  * DIRECTORY/NAME.sock and .ring, and the private key, DIRECTORY/NAME.key. A user who may not write where a service does
  * has places of his own (XDG Base Directory Specification), so that nobody needs root to try it.
  *
- * In this order, the first that this user can write in:
+ * In this order, the first that this user can write in, or make:
  *   run:   /run/sluice, $XDG_RUNTIME_DIR/sluice, those of state
  *   state: /var/lib/sluice, $XDG_STATE_HOME/sluice, ~/.local/state/sluice */
 #pragma once

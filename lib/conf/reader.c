@@ -381,6 +381,8 @@ static void read_scalar(struct conf_reader *reader, const struct conf_option *op
     option_form(option, form, sizeof(form));
     if (text == NULL)
         conf_error(reader, node, "expected %s", form);
+    else if (option->home && strncmp(text, "~/", 2) == 0 && getenv("HOME") == NULL)
+        conf_error(reader, node, "\"%s\", but HOME is not set, which has to say where that is", text);
     else if (later)
         conf_error(reader, node, "\"%s\" is not supported yet, expected %s", text, form);
     else if (conf_is_null(node))

@@ -2,7 +2,8 @@
  * (udp/udp_port.h): a table of calls, and what may be looked at without one.
  *
  * The calls of a port are those of port.h's datagram level, which has their words; where this says more, that holds for
- * both. One thread, but for `report`, `descriptor` and what stands below the calls, which any may read. */
+ * both. One thread, but for `report`, `word` (one thread, another one maybe) and what stands below the calls, which any
+ * may read. */
 #pragma once
 
 #include <stdbool.h>

@@ -29,7 +29,7 @@ struct rx_packet {
 _Static_assert(WIRE_DATA_HEADER_MAX <= TX_HEAD_BYTES_MAX, "a data header fits the head");
 #define TX_COOKIE_NONE UINT64_MAX
 /* Cookies from here on, but for TX_COOKIE_NONE, are of packets whose departures are asked for, each one's: their bodies
- * stay valid for ever, and are copied all the same. */
+ * stay valid for ever; devices copy them all the same. */
 #define TX_COOKIE_TIMED (0xffffffULL << 40)
 
 /* The datagram is head followed by body. With cookie TX_COOKIE_NONE the body is only valid until the next

@@ -1,6 +1,6 @@
 /* Times that the kernel notes by CLOCK_REALTIME, in ns of the workers' clock.
  *
- * Guarantee: none while the clock is not known (the first 0.1 s, and after it was set: noticed at the next look or watch),
+ * Guarantee: none while the clock is not known (for some 25 ms after the start, and after it was set: noticed at the next look or watch),
  * and none that lies later than now. */
 #pragma once
 

@@ -12,11 +12,12 @@
 
 /* A packet that is due. */
 struct run_packet {
-    uint16_t peer; /* < RUN_PEERS_MAX; two addresses of a peer count as two traffic classes */
+    uint16_t peer; /* < RUN_PEERS_MAX */
     uint16_t place;
     uint32_t class; /* traffic class and whatever else has to be the same */
     uint32_t bytes;
-    bool alone;
+    bool
+        alone; /* no other may leave with it: it is timed, or goes to an address that is not the peer's usual one */
 };
 
 #define RUN_PEERS_MAX 64

@@ -122,7 +122,8 @@ static void ask_kernel(struct udp_port *port)
     port->words[UDP_WORD_PLAIN] = !port->segments || !port->merges || (wished && !port->arrivals);
     port->receive_bytes = grow(port->socket, SO_RCVBUF, SO_RCVBUFFORCE, port->config.rate_bps);
     grow(port->socket, SO_SNDBUF, SO_SNDBUFFORCE, port->config.rate_bps);
-    uint64_t wanted = muldiv64(port->config.rate_bps, BUFFER_NS, 8 * NS_PER_S);
+    uint64_t wanted =
+        MIN(muldiv64(port->config.rate_bps, BUFFER_NS, 8 * NS_PER_S), (uint64_t)BUFFER_BYTES_MAX);
     port->words[UDP_WORD_SMALL] = port->config.rate_given && port->receive_bytes < wanted;
 }
 

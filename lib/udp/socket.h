@@ -19,7 +19,7 @@ struct net_address socket_address_read(const union socket_address *own);
 
 /* Opens and binds port->socket, and sets what the kernel does for it. False: err says who is to do what. */
 bool socket_open(struct udp_port *port, struct err *err);
-/* Whether merged datagrams are handed out as they came. */
+/* Switches UDP_GRO: with it a message may be several datagrams in one piece. */
 void socket_merge(struct udp_port *port, bool merging);
 /* What the kernel threw away of the socket's so far, as it counts: merged datagrams as one. */
 uint64_t socket_drops(const struct udp_port *port);

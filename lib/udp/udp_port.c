@@ -1,6 +1,7 @@
 /* Opening, looking after and telling of a port on a socket. */
 #include "udp/udp_internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,10 +26,24 @@ uint64_t udp_port_bytes(const struct udp_port_config *config)
 
 static void name_port(struct udp_port *port)
 {
-    address_format(&port->config.address, port->name);
-    if (port->config.interface[0] != '\0')
-        snprintf(port->name + strlen(port->name), sizeof(port->name) - strlen(port->name), "%%%s",
-                 port->config.interface);
+    char text[ADDRESS_TEXT_BYTES];
+    address_format(&port->config.address, text);
+    char *bracket = strrchr(text, ']');
+    int before = bracket == NULL ? (int)strlen(text) : (int)(bracket - text);
+    bool scoped = port->config.interface[0] != '\0';
+    snprintf(port->name, sizeof(port->name), "%.*s%s%s%s", before, text, scoped ? "%" : "",
+             port->config.interface, text + before);
+}
+
+bool udp_port_check(const struct udp_port_config *config, struct err *err)
+{
+    struct udp_port port = {.config = *config};
+    name_port(&port);
+    port.config.address.udp_port = 0;
+    bool good = socket_open(&port, err);
+    if (good)
+        close(port.socket);
+    return good;
 }
 
 bool udp_port_open(struct udp_port *port, const struct udp_port_config *config, void *memory, struct err *err)
@@ -157,12 +172,18 @@ static void word_text(const struct udp_port *port, enum udp_word word, char *tex
                  (unsigned long long)MAX(muldiv64(port->config.rate_bps, 1, 400), 4ULL << 20));
         break;
     case UDP_WORD_PLAIN:
-        snprintf(text, room,
-                 "%s: this kernel, or a filter of system calls, has no %s: it works, and takes more CPU",
-                 port->name,
-                 !port->segments ? "UDP_SEGMENT"
-                 : !port->merges ? "UDP_GRO"
-                                 : "SO_TIMESTAMPING");
+        if (port->word_error[word] == EIO)
+            snprintf(text, room,
+                     "%s: the interface sums no datagrams that are cut from one piece: each leaves by "
+                     "itself, which takes "
+                     "more CPU",
+                     port->name);
+        else
+            snprintf(
+                text, room,
+                "%s: this kernel, or a filter of system calls, has no%s%s%s: it works, and takes more CPU",
+                port->name, port->segments ? "" : " UDP_SEGMENT", port->merges ? "" : " UDP_GRO",
+                port->arrivals ? "" : " SO_TIMESTAMPING");
         break;
     case UDP_WORD_COUNT:
         break;

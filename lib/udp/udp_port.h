@@ -3,15 +3,15 @@
  *
  * Sending. What is due waits in a departure lane (dpdk/lane.h) and leaves by runs (run.h): datagrams to one peer, cut
  * from one piece of up to 64 KB by the kernel (UDP_SEGMENT, udp(7)), which costs a fraction of as many calls. A run holds
- * what is due at that moment, so no packet waits for it. Packets whose departure is asked for (TX_COOKIE_TIMED, trains)
- * leave one by one.
+ * what is due at that moment: the port holds nothing back for it, the node's worker does (worker_hold). Packets whose
+ * departure is asked for (TX_COOKIE_TIMED, trains) leave one by one.
  * Receiving. Merged datagrams (UDP_GRO) are cut up again; not while a train is announced, as they share one time.
  * Times are the kernel's (SO_TIMESTAMPING): true however long this process stood still. They go as
  * STAMP_HARDWARE with a noise.
  *
  * Guarantee: each packet that is dropped here counts in one row of port_counters.def; what an ICMP message says is
  * counted and said, and changes nothing. A kernel, or a filter of system calls, that refuses an option is done without.
- * Thread: one, but for `report`. Owner of all memory: who opens it. */
+ * Thread: one, but for `report` and `word`. Owner of all memory: who opens it. */
 #pragma once
 
 #include <net/if.h>
@@ -26,8 +26,8 @@
 
 #define UDP_DATAGRAM_BYTES_MAX 65507
 #define UDP_BUFFER_BYTES       65536
-#define UDP_MESSAGES           16   /* taken from the socket at once, merged or not */
-#define UDP_BUFFERS            256  /* at most */
+#define UDP_MESSAGES           16 /* taken from the socket at once, merged or not */
+#define UDP_BUFFERS            352 /* at most: those of a crossing (CROSSING_RECEIVED), and a turn's beside them */
 #define UDP_REPORTS            2048 /* a power of two > 2 * LANE_PLACES */
 #define UDP_STAMPS             64   /* departures that the kernel still owes */
 #define UDP_SERVICE_NS         100000000ULL
@@ -39,9 +39,9 @@ struct udp_port_config {
     bool rate_given; /* by the operator: what does not suffice for it is said */
     bool keeps;      /* receive_keep will be used */
     bool gathers;    /* data is handed over when it is due (node_config.gathers): at once what gathered */
-    struct net_address address; /* to bind to */
-    char interface[IFNAMSIZ];   /* of a link-local address; "": none */
-    const struct tsc_clock *clock;
+    struct net_address address;    /* to bind to */
+    char interface[IFNAMSIZ];      /* of a link-local address; "": none */
+    const struct tsc_clock *clock; /* NULL: no times of the kernel */
 };
 
 /* What an operator is to hear of. */
@@ -132,6 +132,8 @@ struct udp_port {
 
 /* Bytes that udp_port_open wants behind the port. */
 uint64_t udp_port_bytes(const struct udp_port_config *config);
+/* Whether a socket with that address can be had on this machine now, whatever its UDP port. False: err says why not. */
+bool udp_port_check(const struct udp_port_config *config, struct err *err);
 /* `memory`: zeroed, 64-byte aligned, of udp_port_bytes, for as long as the port. False: err names the address and the
  * command that helps. */
 bool udp_port_open(struct udp_port *port, const struct udp_port_config *config, void *memory,

@@ -105,7 +105,7 @@ void udp_drops_look(struct udp_port *port)
 /* -1: nothing was there. */
 static int receive_some(struct udp_port *port, struct receive_call *call, uint16_t room, uint64_t now_ns)
 {
-    for (int try = 0; room > 0 && try < TRIES; try++) {
+    for (int try = 0; try < TRIES; try++) {
         int count = recvmmsg(port->socket, call->headers, room, MSG_DONTWAIT, NULL);
         if (count >= 0)
             return count;
@@ -125,6 +125,8 @@ static void backlog_fill(struct udp_port *port, uint64_t now_ns)
     if (port->config.gathers && elapsed_ns(now_ns, backlog->empty_ns) < EMPTY_NS)
         return;
     uint16_t room = call_prepare(port, &call);
+    if (room == 0) /* all that was taken is with the caller: the kernel keeps what comes */
+        return;
     int count = receive_some(port, &call, room, now_ns);
     backlog->waited = backlog->count == UDP_MESSAGES;
     backlog->at = backlog->count = 0;

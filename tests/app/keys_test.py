@@ -138,7 +138,7 @@ class Keys(Home):
         self.write_node()
         line = self.show()
         key = PUBLIC.search(line).group()
-        self.assertEqual(line, f"- {{name: n1, address: 10.9.9.1/24, key: {key}}}\n")
+        self.assertEqual(line, f"  - {{name: n1, address: 10.9.9.1/24, key: {key}}}\n")
         self.assertEqual(self.show(), line)
         self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(self.key_path)).st_mode), 0o700)
         self.assertEqual(stat.S_IMODE(os.stat(self.key_path).st_mode), 0o600)
@@ -182,8 +182,8 @@ class Keys(Home):
     def test_no_start_without_keys(self):
         """Each line that lacks one, and where it is to be had."""
         self.write_node()
-        self.expect_refused("node.yaml:3: roster[0]: key missing: `sluicectl key show` at n1 prints it",
-                            "node.yaml:4: roster[1]: key missing: `sluicectl key show` at n2 prints it")
+        self.expect_refused("node.yaml:3: roster[0]: key missing: at that site `sluicectl key show -c FILE -n n1` prints it",
+                            "node.yaml:4: roster[1]: key missing: at that site `sluicectl key show -c FILE -n n2` prints it")
         self.assertFalse(os.path.exists(self.key_path))
         self.write_node(options=", insecure: benchmark", other=OTHERS_KEY)
         self.expect_refused("node.yaml:1: node.insecure: benchmark means no keys, but roster[1] has one")

@@ -73,7 +73,7 @@ class World:
 
 def both_start(world):
     path = os.path.join(world.home, "node.yaml")
-    lines = [f"- {{name: {name}, address: {address}}}\n" for name, address in SITES.items()]
+    lines = [f"  - {{name: {name}, address: {address}}}\n" for name, address in SITES.items()]
     for name in SITES:
         with open(path, "w", encoding="utf-8") as file:
             file.write(NODE.format(roster="".join(lines)))

@@ -137,9 +137,9 @@ def each_site_prints_its_line(world):
     world.give(world.page.node_file)
     node_file = world.page.node_file
     for name, command in world.page.commands_of("sluicectl key show"):
-        printed = world.sites[name].run(command).strip()
+        printed = world.sites[name].run(command)
         assert "key: slk1:" in printed, printed
-        node_file, count = re.subn(rf"- {{name: {name},.*}}", lambda _: printed, node_file)
+        node_file, count = re.subn(rf"^ *- {{name: {name},.*}}\n", lambda _: printed, node_file, flags=re.MULTILINE)
         assert count == 1, f"{count} entries of {name} in the roster"
     assert all("key" in entry for entry in yaml.safe_load(node_file)["roster"]), node_file
     world.give(node_file)
