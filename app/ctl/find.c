@@ -22,7 +22,7 @@ struct found {
     char names[NAMES_BYTES]; /* of all: "london, tokyo" */
 };
 
-/* Somebody listens, or this user may not ask. One that was left behind says no. */
+/* Somebody listens whom this user may ask; one that was left behind, or is another user's, is not counted. */
 static bool is_listening(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -75,6 +75,7 @@ static bool worker_take(struct app *app, uint16_t index)
         crossing_received_done(crossing, count);
         total += count;
     } while (count == CROSSING_BURST && total < PORT_RECEIVE_MAX);
+    worker->taken += total;
     return total > 0;
 }
 
@@ -215,7 +216,12 @@ static void worker_turn(struct app *app)
     uint64_t gather_ns = app->config.node.gathers ? node_gather_ns(app->node) : 0;
     worker_service(app, app->config.node.gathers && gather_ns == 0);
     uint64_t next_ns = worker_next_ns(app, gather_ns);
+    /* So much at once that what comes meanwhile would not fit between the workers: the shortest rest. */
+    if (app->worker.taken >= CROSSING_RECEIVED / 2)
+        gather_ns = MIN(gather_ns, (uint64_t)IDLE_GATHER_NS_MIN);
     turns_rest(&app->worker.turns, worked, worker_clock(app), next_ns, gather_ns);
+    if (app->worker.turns.slept)
+        app->worker.taken = 0;
 }
 
 /* The peers learn at once that this node is gone, instead of by silence. */

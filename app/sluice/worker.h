@@ -21,6 +21,7 @@ struct worker {
     uint64_t sync_ns; /* of the clock, the next time */
     struct turns turns;
     uint64_t hold_ns[NODE_PORTS_MAX]; /* until then no packets are handed to that port: they gather */
+    uint32_t taken;                   /* from other workers' ports since the last rest */
     bool full; /* another worker has not yet taken what its port was given: what is due cannot be done */
     uint16_t disk_waiting; /* requests the disk did not take yet */
     struct disk_request disk_requests[WORKER_DISK_BURST];

@@ -120,6 +120,7 @@ static bool receive(struct crossing *crossing, const struct datagram_port *port,
         room = (uint16_t)spsc_room(&crossing->received, burst);
         free_returned(crossing,
                       port); /* after it: each place that is free has no buffer behind it any more */
+        crossing->blocked = room == 0;
         if (room == 0) {
             count_add(&crossing->node_behind, 1);
             break;
@@ -185,7 +186,7 @@ bool crossing_turn(struct crossing *crossing, const struct datagram_port *port, 
     if (worked) /* something came, was reported, or has left room */
         wake(crossing->node_waiter);
     /* Where nobody sleeps nothing gathers, be there a train or not. */
-    bool exact = crossing->port_waiter != NULL && crossing_gather_ns(crossing) == 0;
+    bool exact = crossing->port_waiter != NULL && !crossing->blocked && crossing_gather_ns(crossing) == 0;
     port->calls->service(port->self, exact, tsc_now_ns(clock));
     return worked;
 }

@@ -40,6 +40,7 @@ struct crossing {
     /* The port's worker's alone. */
     _Alignas(SPSC_LINE) uint32_t freed; /* of the packets handed over: their buffers are back in the pool */
     uint64_t node_behind;          /* turns without receiving, as the node had not taken what came before */
+    bool blocked;                  /* the last turn was one of them */
     void *held[CROSSING_RECEIVED]; /* behind the views */
     _Alignas(SPSC_LINE) struct rx_packet received_packets[CROSSING_RECEIVED];
     _Alignas(SPSC_LINE) struct tx_packet sending_packets[CROSSING_SENDING];
@@ -85,7 +86,7 @@ bool crossing_turn(struct crossing *crossing, const struct datagram_port *port,
 uint64_t crossing_next_ns(const struct crossing *crossing, const struct datagram_port *port);
 static inline uint64_t crossing_gather_ns(const struct crossing *crossing)
 {
-    return __atomic_load_n(&crossing->gather_ns, __ATOMIC_RELAXED);
+    return crossing->blocked ? 0 : __atomic_load_n(&crossing->gather_ns, __ATOMIC_RELAXED);
 }
 /* Nothing that the node handed over waits for its departure. */
 bool crossing_sent_all(const struct crossing *crossing, const struct datagram_port *port);

@@ -109,14 +109,19 @@ static bool holds(unsigned compare, uint64_t found, uint64_t expected)
     return false;
 }
 
+static bool text_holds(const struct scenario_expect *expect, const char *found)
+{
+    /* A job's text is a sentence: it is enough that the expected words are in it. */
+    bool part = expect_after(expect->name, EXPECT_TEXT) != NULL;
+    return found != NULL && (part ? strstr(found, expect->text) != NULL : strcmp(found, expect->text) == 0);
+}
+
 static bool judge_text(const struct sim_result *result, const struct scenario *scenario,
                        const struct scenario_expect *expect, const char *file, FILE *out)
 {
     char room[JUDGE_TEXT_BYTES];
     const char *found = find_text(result, scenario, expect->name, room);
-    /* A job's text is a sentence: it is enough that the expected words are in it. */
-    bool part = expect_after(expect->name, EXPECT_TEXT) != NULL;
-    if (found != NULL && (part ? strstr(found, expect->text) != NULL : strcmp(found, expect->text) == 0))
+    if (text_holds(expect, found))
         return true;
     fprintf(out, "%s:%d: expected %s to be \"%s\", found %s%s%s\n", file, expect->line, expect->name,
             expect->text, found != NULL ? "\"" : "", found != NULL ? found : "nothing of that name",
@@ -137,6 +142,34 @@ static bool judge_value(const struct sim_result *result, const struct scenario *
     fprintf(out, "%s:%d: expected %s %s %" PRIu64 ", found %" PRIu64 "\n", file, expect->line, expect->name,
             compare_text(expect->compare), expect->value, found);
     return false;
+}
+
+void result_expect_report(const struct sim_result *result, const struct scenario *scenario,
+                          struct report *report)
+{
+    report_table(report, "expects");
+    for (uint16_t index = 0; index < scenario->expect_count; index++) {
+        const struct scenario_expect *expect = &scenario->expects[index];
+        char room[JUDGE_TEXT_BYTES];
+        const char *text = expect->is_text ? find_text(result, scenario, expect->name, room) : NULL;
+        uint64_t found = 0;
+        bool there = expect->is_text ? text != NULL : find_value(result, scenario, expect->name, &found);
+        report_row(report);
+        report_text(report, "name", expect->name);
+        report_text(report, "compare", compare_text(expect->compare));
+        if (expect->is_text) {
+            report_text(report, "asked", expect->text);
+            report_text(report, "found", there ? text : "");
+        } else {
+            report_u64(report, "asked", expect->value);
+            report_u64(report, "found", found);
+        }
+        report_bool(report, "holds",
+                    there && (expect->is_text ? text_holds(expect, text)
+                                              : holds(expect->compare, found, expect->value)));
+        report_row_end(report);
+    }
+    report_table_end(report);
 }
 
 static bool is_expected(const struct scenario *scenario, const char *name)

@@ -209,6 +209,10 @@ const char *result_probe_kind(const struct sim_result *result, const struct scen
 /* The object that `--json` prints; with `nodes` also the ports of each node. */
 void result_report(const struct sim_result *result, const struct scenario *scenario, struct report *report);
 
+/* The table of what the scenario expects, in its values' own units (ns, bit/s, ppb of shares): asked, found, holds. */
+void result_expect_report(const struct sim_result *result, const struct scenario *scenario,
+                          struct report *report);
+
 /* Judges the run: all expectations hold, the limit was not reached, and all jobs are done unless an
  * expectation speaks of their end (completed, failed_jobs, state.<job>). Prints what does not hold as
  * "file:line: expected …, found …". */

@@ -60,12 +60,16 @@ static bool set(int socket, int level, int option, int value)
     return setsockopt(socket, level, option, &value, sizeof(value)) == 0;
 }
 
-/* 20 ms of the rate, or what this host lets an unprivileged socket have. Returns what it got. */
-static uint32_t grow(int socket, int option, int forced, uint64_t rate_bps)
+uint64_t socket_buffer_bytes(const struct udp_port *port)
 {
-    int got = 0,
-        bytes = (int)MIN(MAX(muldiv64(rate_bps, BUFFER_NS, 8 * NS_PER_S), (uint64_t)BUFFER_BYTES_MIN),
-                         (uint64_t)BUFFER_BYTES_MAX);
+    uint64_t bytes = muldiv64(port->config.rate_bps, BUFFER_NS, 8 * NS_PER_S);
+    return MIN(MAX(bytes, (uint64_t)BUFFER_BYTES_MIN), (uint64_t)BUFFER_BYTES_MAX);
+}
+
+/* That much, or what this host lets an unprivileged socket have. Returns what it got. */
+static uint32_t grow(int socket, int option, int forced, uint64_t wanted)
+{
+    int got = 0, bytes = (int)wanted;
     socklen_t length = sizeof(got);
     if (!set(socket, SOL_SOCKET, forced, bytes))
         set(socket, SOL_SOCKET, option, bytes);
@@ -89,6 +93,18 @@ static bool bind_refused(const struct udp_port *port, struct err *err)
     default:
         return err_set(err, "%s: %s", port->name, strerror(errno));
     }
+}
+
+/* Nobody's own: to send to it is only permitted to sockets that ask for it. */
+static bool is_broadcast(const struct udp_port *port, bool six)
+{
+    union socket_address own;
+    socklen_t length = socket_address_of(&own, &port->config.address, port->scope);
+    int other = socket(six ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool refused = other >= 0 && connect(other, &own.any, length) != 0 && errno == EACCES;
+    if (other >= 0)
+        close(other);
+    return refused;
 }
 
 /* What makes a datagram carry what it says, and nothing the kernel thinks of by itself. */
@@ -120,11 +136,9 @@ static void ask_kernel(struct udp_port *port)
     socket_merge(port, true);
     port->merges = port->merging;
     port->words[UDP_WORD_PLAIN] = !port->segments || !port->merges || (wished && !port->arrivals);
-    port->receive_bytes = grow(port->socket, SO_RCVBUF, SO_RCVBUFFORCE, port->config.rate_bps);
-    grow(port->socket, SO_SNDBUF, SO_SNDBUFFORCE, port->config.rate_bps);
-    uint64_t wanted =
-        MIN(muldiv64(port->config.rate_bps, BUFFER_NS, 8 * NS_PER_S), (uint64_t)BUFFER_BYTES_MAX);
-    port->words[UDP_WORD_SMALL] = port->config.rate_given && port->receive_bytes < wanted;
+    port->receive_bytes = grow(port->socket, SO_RCVBUF, SO_RCVBUFFORCE, socket_buffer_bytes(port));
+    grow(port->socket, SO_SNDBUF, SO_SNDBUFFORCE, socket_buffer_bytes(port));
+    port->words[UDP_WORD_SMALL] = port->config.rate_given && port->receive_bytes < socket_buffer_bytes(port);
 }
 
 bool socket_open(struct udp_port *port, struct err *err)
@@ -142,11 +156,15 @@ bool socket_open(struct udp_port *port, struct err *err)
                              port->name)
                    : err_set(err, "%s: no socket: %s", port->name, strerror(errno));
     set_ip(port->socket, six);
-    if (bind(port->socket, &own.any, length) == 0) {
+    bool broadcast = is_broadcast(port, six);
+    if (!broadcast && bind(port->socket, &own.any, length) == 0) {
         ask_kernel(port);
         return true;
     }
-    bind_refused(port, err);
+    if (broadcast)
+        err_set(err, "%s: a broadcast address, which no host has", port->name);
+    else
+        bind_refused(port, err);
     close(port->socket);
     port->socket = -1;
     return false;

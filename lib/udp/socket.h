@@ -21,5 +21,7 @@ struct net_address socket_address_read(const union socket_address *own);
 bool socket_open(struct udp_port *port, struct err *err);
 /* Switches UDP_GRO: with it a message may be several datagrams in one piece. */
 void socket_merge(struct udp_port *port, bool merging);
+/* What its receiving buffer should hold: 20 ms of the rate. */
+uint64_t socket_buffer_bytes(const struct udp_port *port);
 /* What the kernel threw away of the socket's so far, as it counts: merged datagrams as one. */
 uint64_t socket_drops(const struct udp_port *port);

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "udp/socket.h"
 
-#define ERRORS_MAX     64               /* of a call: whoever sends more waits for the next turn */
+#define ERRORS_MAX     4096             /* of a call: some ms; whoever sends more waits for the next turn */
 #define STAMP_WAIT_NS  (20 * NS_PER_MS) /* a queue below the interface may hold a packet so long */
 #define STAMP_EARLY_NS 1000000          /* a time before the call's begin by more belongs to another packet */
 #define CONTROL_BYTES  512
@@ -116,8 +116,9 @@ static void take_message(struct udp_port *port, struct msghdr *message, uint64_t
         take_icmp(port, error, &to);
 }
 
-void udp_errors_take(struct udp_port *port, uint64_t now_ns)
+bool udp_errors_take(struct udp_port *port, uint64_t now_ns)
 {
+    uint64_t unreachable = port->counters.rx_unreachable;
     for (int taken = 0; taken < ERRORS_MAX; taken++) {
         _Alignas(struct cmsghdr) uint8_t control[CONTROL_BYTES];
         union socket_address to = {.any.sa_family = AF_UNSPEC};
@@ -138,4 +139,5 @@ void udp_errors_take(struct udp_port *port, uint64_t now_ns)
            elapsed_ns(now_ns, port->stamps[late % UDP_STAMPS].until_ns) > STAMP_WAIT_NS)
         late++;
     settle(port, late);
+    return port->counters.rx_unreachable != unreachable;
 }

@@ -5,8 +5,8 @@
 
 /* ---- udp_errors.c ---- */
 /* All that stands in the socket's queue of errors: times of departure, and what ICMP says. Times that the kernel does not
- * tell in time are those of the call. */
-void udp_errors_take(struct udp_port *port, uint64_t now_ns);
+ * tell in time are those of the call. True: there was something of ICMP. */
+bool udp_errors_take(struct udp_port *port, uint64_t now_ns);
 /* `cookie` left in that call; its time will be told, or is the call's. */
 void udp_departed(struct udp_port *port, uint64_t cookie, uint64_t from_ns, uint64_t until_ns);
 void udp_report(struct udp_port *port, const struct tx_report *report);

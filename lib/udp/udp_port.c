@@ -74,6 +74,7 @@ static bool add_peer(void *self, uint16_t peer, const struct net_address *addres
     CHECK(peer < NODE_PEERS_MAX);
     (void)err;
     port->peers[peer] = *address;
+    port->known |= 1ULL << peer;
     port->peer_count = MAX(port->peer_count, (uint16_t)(peer + 1));
     return true;
 }
@@ -150,6 +151,17 @@ static void close_port(void *self)
     port->socket = -1;
 }
 
+static void words_of_buffer(const struct udp_port *port, enum udp_word word, char *text, size_t room)
+{
+    const char *what = word == UDP_WORD_LOST ? "lost packets (rx_missed)" : "is less than 20 ms of the rate";
+    unsigned long long wanted = socket_buffer_bytes(port);
+    char advice[80] = "this appliance had no CPU for so long";
+    if (port->receive_bytes < wanted)
+        snprintf(advice, sizeof(advice), "sysctl -w net.core.rmem_max=%llu, and start again", wanted);
+    snprintf(text, room, "%s: the socket's buffer of %u KiB %s: %s", port->name, port->receive_bytes >> 10,
+             what, advice);
+}
+
 static void word_text(const struct udp_port *port, enum udp_word word, char *text, size_t room)
 {
     char of[ADDRESS_TEXT_BYTES];
@@ -165,11 +177,7 @@ static void word_text(const struct udp_port *port, enum udp_word word, char *tex
         break;
     case UDP_WORD_SMALL:
     case UDP_WORD_LOST:
-        snprintf(text, room,
-                 "%s: the socket's buffer of %u KiB %s: sysctl -w net.core.rmem_max=%llu, and start again",
-                 port->name, port->receive_bytes >> 10,
-                 word == UDP_WORD_LOST ? "lost packets (rx_missed)" : "is less than 20 ms of the rate",
-                 (unsigned long long)MAX(muldiv64(port->config.rate_bps, 1, 400), 4ULL << 20));
+        words_of_buffer(port, word, text, room);
         break;
     case UDP_WORD_PLAIN:
         if (port->word_error[word] == EIO)

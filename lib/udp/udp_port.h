@@ -66,6 +66,13 @@ struct udp_packet {
     uint8_t head[TX_HEAD_BYTES_MAX];
 };
 
+/* What waits for one peer. */
+struct udp_queue {
+    uint64_t retry_ns; /* not sent before: a queue of this host was full … */
+    uint64_t full_ns;  /* … and has been since; 0: it is not */
+    uint16_t waiting;  /* packets in the lane that are not done */
+};
+
 struct udp_buffer {
     uint8_t *data;
     uint32_t references; /* views that are out, and one while it is the backlog's */
@@ -104,10 +111,12 @@ struct udp_port {
     uint32_t scope;                              /* of link-local addresses */
     uint32_t receive_bytes;                      /* of the socket's buffer */
     uint64_t service_ns, drops;
-    uint32_t piece_count; /* datagrams in the last message */
+    uint32_t pieces_16ths; /* datagrams in a message, on average of late */
     struct port_counters counters;
-    /* Who can't be reached from this host: peers by number. */
-    uint64_t unroutable;
+    /* Peers by number: all of this port, and who can't be reached from this host. */
+    uint64_t known, unroutable;
+    struct udp_queue queues[NODE_PEERS_MAX];
+    uint64_t retry_ns, stuck_ns; /* the socket is not asked before; it took nothing since, or 0 */
     uint16_t peer_count;
     struct net_address peers[NODE_PEERS_MAX];
     struct udp_backlog backlog;

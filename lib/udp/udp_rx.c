@@ -87,9 +87,9 @@ static void message_take(struct udp_port *port, struct receive_call *call, uint1
     read_control(port, &header->msg_hdr, message, read_ns);
     if (message->piece_bytes == 0 || message->piece_bytes > message->bytes)
         message->piece_bytes = message->bytes;
-    port->piece_count =
-        message->bytes == 0 ? 1 : (message->bytes + message->piece_bytes - 1) / message->piece_bytes;
-    count_add(&port->counters.rx_merged, port->piece_count > 1 ? port->piece_count : 0);
+    uint32_t pieces = message->bytes == 0 ? 1 : (message->bytes - 1) / message->piece_bytes + 1;
+    port->pieces_16ths += pieces - port->pieces_16ths / 16;
+    count_add(&port->counters.rx_merged, pieces > 1 ? pieces : 0);
 }
 
 void udp_drops_look(struct udp_port *port)
@@ -98,7 +98,7 @@ void udp_drops_look(struct udp_port *port)
     if (lost == 0)
         return;
     port->drops = drops;
-    count_add(&port->counters.rx_missed, lost * MAX(port->piece_count, 1u));
+    count_add(&port->counters.rx_missed, lost * MAX(port->pieces_16ths / 16, 1u));
     udp_say(port, UDP_WORD_LOST, NULL, 0);
 }
 

@@ -17,14 +17,16 @@
 #endif
 
 #define CONTROL_BYTES 128
-#define TRIES         4 /* an error of some earlier datagram is not this call's */
+#define TRIES         4                 /* an error of some earlier datagram is not this call's */
+#define RETRY_NS      (500 * NS_PER_US) /* a full queue is asked again so late */
+#define QUEUE_NS      (20 * NS_PER_MS)  /* and so long it may be full before packets are lost there … */
+#define QUEUE_PACKETS (LANE_PLACES / 8) /* … or so many of one peer wait */
+#define STUCK_NS      NS_PER_S
 
 static struct udp_packet *packet_at(struct udp_port *port, uint32_t index)
 {
     return lane_item(&port->lane, index)->packet;
 }
-
-/* ---- into the lane ---- */
 
 uint16_t udp_send_room(const void *self)
 {
@@ -34,8 +36,39 @@ uint16_t udp_send_room(const void *self)
     return (uint16_t)MIN(lane_room(&port->lane), reports);
 }
 
+/* ---- what became of a packet ---- */
+
+static void packet_done(struct udp_port *port, struct udp_packet *packet, const struct tx_report *report)
+{
+    packet->done = true;
+    port->queues[packet->peer].waiting--;
+    udp_report(port, report);
+}
+
+static void packet_refused(struct udp_port *port, struct udp_packet *packet, uint64_t *reason,
+                           uint64_t now_ns)
+{
+    count_add(reason, 1);
+    packet_done(port, packet,
+                &(struct tx_report){
+                    .cookie = packet->cookie, .sent_ns = now_ns, .status = TX_REFUSED, .released = 1});
+}
+
+/* On the way, as it were: whoever sent it learns it as any loss, and slows down. A train has to know. */
+static void packet_lost(struct udp_port *port, struct udp_packet *packet, uint64_t now_ns)
+{
+    count_add(&port->counters.tx_drop_queue, 1);
+    packet_done(port, packet,
+                &(struct tx_report){.cookie = packet->cookie,
+                                    .sent_ns = now_ns,
+                                    .status = packet->timed ? TX_REFUSED : TX_SENT,
+                                    .released = 1});
+}
+
+/* ---- into the lane ---- */
+
 /* The body stays where it is while its cookie is out; one that is only lent is copied. */
-static void packet_take(struct udp_port *port, const struct tx_packet *packet)
+static struct udp_packet *packet_take(struct udp_port *port, const struct tx_packet *packet)
 {
     uint32_t place = port->lane.tail % LANE_PLACES;
     struct udp_packet *own = &port->packets[place];
@@ -60,33 +93,27 @@ static void packet_take(struct udp_port *port, const struct tx_packet *packet)
                              .bytes = (uint32_t)packet->head_bytes + packet->body_bytes +
                                       address_overhead_bytes(packet->to.family)};
     lane_push(&port->lane, &item);
+    port->queues[packet->peer].waiting++;
+    return own;
 }
 
 void udp_send(void *self, const struct tx_packet *packets, uint16_t count, uint64_t now_ns)
 {
     struct udp_port *port = self;
     CHECK(count <= udp_send_room(port));
-    (void)now_ns;
-    for (uint16_t index = 0; index < count; index++)
-        packet_take(port, &packets[index]);
-}
-
-/* ---- what became of a packet ---- */
-
-static void packet_refused(struct udp_port *port, struct udp_packet *packet, uint64_t *reason,
-                           uint64_t now_ns)
-{
-    packet->done = true;
-    count_add(reason, 1);
-    udp_report(port, &(struct tx_report){
-                         .cookie = packet->cookie, .sent_ns = now_ns, .status = TX_REFUSED, .released = 1});
+    for (uint16_t index = 0; index < count; index++) {
+        struct udp_packet *packet = packet_take(port, &packets[index]);
+        const struct udp_queue *queue = &port->queues[packet->peer];
+        if (queue->full_ns != 0 && queue->waiting > QUEUE_PACKETS) /* others want their places in the lane */
+            packet_lost(port, packet, now_ns);
+    }
 }
 
 static void peer_reached(struct udp_port *port, uint16_t peer, bool reached)
 {
-    uint64_t bit = 1ULL << peer, all = port->peer_count < 64 ? (1ULL << port->peer_count) - 1 : UINT64_MAX;
+    uint64_t bit = 1ULL << peer;
     port->unroutable = reached ? port->unroutable & ~bit : port->unroutable | bit;
-    bool up = port->unroutable != all;
+    bool up = port->unroutable != port->known;
     if (up != port->link_up) {
         __atomic_store_n(&port->link_up, up, __ATOMIC_RELAXED);
         count_add(&port->counters.link_changes, 1);
@@ -159,20 +186,22 @@ static void call_prepare(struct udp_port *port, struct send_call *call, const ui
         control_add(call, SOL_SOCKET, SO_TIMESTAMPING, &asked, sizeof(asked));
 }
 
-/* 0, or errno. An error that an ICMP message has left at the socket stops no datagram. */
+/* 0, or errno: what the kernel says of this datagram. What an ICMP message has left at the socket stops no datagram:
+ * EAGAIN while more of them come than can be taken. */
 static int call_send(struct udp_port *port, struct send_call *call, uint64_t now_ns)
 {
     int error = 0;
-    for (int try = 0; try < TRIES; try++) {
-        uint64_t unreachable = port->counters.rx_unreachable;
+    for (int try = 0, alone = 0; try < TRIES && alone < 2; try++) {
         if (sendmsg(port->socket, &call->message, MSG_DONTWAIT) >= 0)
             return 0;
         error = errno;
-        if (error == EAGAIN || error == ENOBUFS || error == EMSGSIZE || error == EINVAL || error == EIO)
+        if (error == EAGAIN || error == ENOBUFS || error == EINVAL || error == EIO)
             return error;
-        udp_errors_take(port, now_ns);
-        if (unreachable == port->counters.rx_unreachable && error != ECONNREFUSED)
-            return error;
+        alone = udp_errors_take(port, now_ns)
+                    ? 0
+                    : alone + 1; /* twice the same, with no message that explains it */
+        if (alone == 0)
+            error = EAGAIN;
     }
     return error;
 }
@@ -182,26 +211,45 @@ static void run_left(struct udp_port *port, const uint16_t *places, uint16_t cou
     uint64_t until_ns = port->config.clock != NULL ? tsc_now_ns(port->config.clock) : from_ns;
     for (uint16_t index = 0; index < count; index++) {
         struct udp_packet *packet = packet_at(port, places[index]);
-        packet->done = true;
+        uint64_t left_ns = from_ns + (until_ns - from_ns) * (index + 1u) / count;
+        struct tx_report report = {.cookie = packet->timed ? TX_COOKIE_NONE : packet->cookie,
+                                   .sent_ns = left_ns,
+                                   .stamp_kind = STAMP_HARDWARE,
+                                   .status = TX_SENT,
+                                   .released = 1};
         count_add(&port->counters.tx_packets, 1);
         count_add(&port->counters.tx_bytes, lane_item(&port->lane, places[index])->bytes);
-        if (packet->timed) {
+        packet_done(port, packet, &report);
+        if (packet->timed)
             udp_departed(port, packet->cookie, from_ns, until_ns);
-            continue;
-        }
-        uint64_t left_ns = from_ns + (until_ns - from_ns) * (index + 1u) / count;
-        udp_report(port, &(struct tx_report){.cookie = packet->cookie,
-                                             .sent_ns = left_ns,
-                                             .stamp_kind = STAMP_HARDWARE,
-                                             .status = TX_SENT,
-                                             .released = 1});
     }
+    uint16_t peer = packet_at(port, places[0])->peer;
+    port->queues[peer].full_ns = 0;
     if (port->unroutable != 0)
-        peer_reached(port, packet_at(port, places[0])->peer, true);
+        peer_reached(port, peer, true);
 }
 
-/* False: the kernel has no room now, for any of them. */
-static bool run_send(struct udp_port *port, const uint16_t *places, uint16_t count, uint64_t now_ns)
+/* A queue of this host towards that peer was full. For a while its packets wait, as for a device; then the queue's loss
+ * is the path's. */
+static void run_waits(struct udp_port *port, const uint16_t *places, uint16_t count, uint64_t now_ns)
+{
+    struct udp_queue *queue = &port->queues[packet_at(port, places[0])->peer];
+    count_add(&port->counters.tx_full, 1);
+    queue->retry_ns = later_ns(now_ns, RETRY_NS);
+    if (queue->full_ns == 0)
+        queue->full_ns = now_ns;
+    for (uint16_t index = 0; index < count && elapsed_ns(now_ns, queue->full_ns) > QUEUE_NS; index++)
+        packet_lost(port, packet_at(port, places[index]), now_ns);
+}
+
+enum run_result {
+    RUN_DONE = 0,
+    RUN_PEER_WAITS, /* all of this peer do */
+    RUN_ALL_WAIT    /* the socket has no room */
+};
+
+static enum run_result run_send(struct udp_port *port, const uint16_t *places, uint16_t count,
+                                uint64_t now_ns)
 {
     struct send_call call;
     bool timed = packet_at(port, places[0])->timed;
@@ -213,24 +261,28 @@ static bool run_send(struct udp_port *port, const uint16_t *places, uint16_t cou
         run_left(port, places, count, from_ns);
         if (timed)
             udp_errors_take(port, tsc_now_ns(port->config.clock));
-        return true;
+        return RUN_DONE;
     }
-    if (error == EAGAIN || error == ENOBUFS) {
+    if (error == ENOBUFS) {
+        run_waits(port, places, count, now_ns);
+        return RUN_PEER_WAITS;
+    }
+    if (error == EAGAIN) {
         count_add(&port->counters.tx_full, 1);
-        return false;
+        return RUN_ALL_WAIT;
     }
     if (count == 1) {
         refuse(port, packet_at(port, places[0]), error, now_ns);
-        return true;
+        return RUN_DONE;
     }
     if (error == EIO) { /* this interface cannot sum what it would cut */
         port->segments = false;
         udp_say(port, UDP_WORD_PLAIN, NULL, error);
     }
-    bool room = true; /* one by one, each with its own answer */
-    for (uint16_t index = 0; index < count && room; index++)
-        room = run_send(port, places + index, 1, now_ns);
-    return room;
+    enum run_result result = RUN_DONE; /* one by one, each with its own answer */
+    for (uint16_t index = 0; index < count && result == RUN_DONE; index++)
+        result = run_send(port, places + index, 1, now_ns);
+    return result;
 }
 
 /* ---- departures ---- */
@@ -245,12 +297,12 @@ static uint16_t lane_leave(struct udp_port *port, uint64_t now_ns)
     return (uint16_t)count;
 }
 
-static void runs_collect(struct udp_port *port, struct runs *runs, uint32_t due)
+static void runs_collect(struct udp_port *port, struct runs *runs, uint32_t due, uint64_t now_ns)
 {
     runs_begin(runs);
     for (uint32_t index = 0; index < due; index++) {
         const struct udp_packet *packet = packet_at(port, index);
-        if (packet->done)
+        if (packet->done || port->queues[packet->peer].retry_ns > now_ns)
             continue;
         bool known = address_equal(&packet->to, &port->peers[packet->peer]);
         runs_add(runs, &(struct run_packet){.peer = packet->peer,
@@ -261,18 +313,40 @@ static void runs_collect(struct udp_port *port, struct runs *runs, uint32_t due)
     }
 }
 
+/* The socket took nothing: it is asked again soon, and after a second what is due is refused, as by a device. */
+static void all_wait(struct udp_port *port, uint32_t due, uint64_t now_ns)
+{
+    port->retry_ns = later_ns(now_ns, RETRY_NS);
+    if (port->stuck_ns == 0)
+        port->stuck_ns = now_ns;
+    if (elapsed_ns(now_ns, port->stuck_ns) < STUCK_NS)
+        return;
+    for (uint32_t index = 0; index < due; index++)
+        if (!packet_at(port, index)->done)
+            packet_refused(port, packet_at(port, index), &port->counters.tx_drop_stuck, now_ns);
+    port->stuck_ns = 0;
+}
+
 uint16_t udp_flush(void *self, uint64_t now_ns)
 {
     static __thread struct runs runs;
     struct udp_port *port = self;
-    uint32_t due = lane_due(&port->lane, now_ns, RUN_WAITING_MAX);
+    uint32_t due = now_ns < port->retry_ns ? 0 : lane_due(&port->lane, now_ns, RUN_WAITING_MAX);
     if (due == 0)
         return 0;
     uint16_t places[RUN_PACKETS_MAX], count;
-    runs_collect(port, &runs, due);
-    bool room = true;
-    while (room && (count = runs_next(&runs, places, port->segments ? RUN_PACKETS_MAX : 1)) > 0)
-        room = run_send(port, places, count, now_ns);
+    enum run_result result = RUN_DONE;
+    runs_collect(port, &runs, due, now_ns);
+    while (result != RUN_ALL_WAIT &&
+           (count = runs_next(&runs, places, port->segments ? RUN_PACKETS_MAX : 1)) > 0) {
+        if (port->queues[packet_at(port, places[0])->peer].retry_ns > now_ns) /* a run before had to wait */
+            continue;
+        result = run_send(port, places, count, now_ns);
+        if (result == RUN_DONE)
+            port->stuck_ns = 0;
+    }
+    if (result == RUN_ALL_WAIT)
+        all_wait(port, due, now_ns);
     return lane_leave(port, now_ns);
 }
 

@@ -6,8 +6,10 @@ SLUICE_PLANNER SLUICECTL"""
 import glob
 import os
 import random
+import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lab  # noqa: E402
@@ -152,6 +154,57 @@ def an_address_that_goes_and_comes_back(*programs):
     pair.end()
 
 
+def a_narrow_way_to_one_stalls_nobody(*programs):
+    """A queue of this host towards one peer is full; what goes to the other leaves meanwhile."""
+    if shutil.which("tc") is None:
+        print("     skipped: there is no tc")
+        return
+    directory = lab.temporary_directory()
+    addresses = {"source": ("10.78.1.1", "10.78.2.1"), "wide": ("10.78.1.2",), "narrow": ("10.78.2.2",)}
+    namespaces = {name: lab.Namespace() for name in addresses}
+    for number, name in enumerate(("wide", "narrow"), 1):
+        lab.run("ip", "link", "add", f"near{number}", "type", "veth", "peer", "name", f"far{number}")
+        for end, host, address in (f"near{number}", "source", f"10.78.{number}.1"), (f"far{number}", name, f"10.78.{number}.2"):
+            lab.run("ip", "link", "set", end, "netns", f"/proc/{os.getpid()}/fd/{namespaces[host].file.fileno()}")
+            with namespaces[host].inside():
+                lab.run("ip", "address", "add", address + "/24", "dev", end)
+                lab.run("ip", "link", "set", end, "up")
+                lab.run("ip", "route", "replace", "default", "dev", end)
+    with namespaces["source"].inside():
+        lab.run("tc", "qdisc", "add", "dev", "near2", "root", "tbf", "rate", "1mbit", "burst", "16k", "limit", "30k")
+        lab.run("ip", "address", "add", "10.78.9.1/32", "dev", "lo")
+        lab.run("ip", "link", "set", "lo", "up")
+    own = {"source": "10.78.9.1", "wide": "10.78.1.2", "narrow": "10.78.2.2"}
+    with namespaces["source"].inside():
+        lab.run("ip", "route", "replace", "default", "dev", "near1")
+    sites = {name: lab.Appliance(programs[0], directory, name, {
+        "ports": [{"address": own[name]}],
+        "peers": [{"name": peer, "address": own[peer]} for peer in own
+                  if peer != name and "source" in (peer, name)]}, namespaces[name]) for name in own}
+    planner = lab.planner_of(programs[1], sites["source"])
+    lab.wait_until("peers", lambda: all(peer["state"] == "up" for peer in sites["source"].show("peers")["peers"]))
+    path = os.path.join(directory, "file")
+    with open(path, "wb") as file:
+        file.write(random.Random("narrow").randbytes(20_000_000))
+    for to, rate in (("narrow", "100Mbps"), ("wide", "80Mbps")):
+        text = (f"name: to-{to}\nsource: source\nto: [{to}]\nfile: {path}\ndirectory: incoming\nrate: {rate}\n"
+                f"plan: {{tree: [[source, {to}]]}}\n")
+        sites["source"].ask(command="job run", path=os.path.join(directory, "job.yaml"), text=text)
+
+    def job(name):
+        return next(job for job in sites["source"].show("jobs")["jobs"] if job["name"] == name)
+    began = time.monotonic()
+    lab.wait_until("the job of the wide way", lambda: job("to-wide")["state"] in ("done", "failed"))
+    assert job("to-wide")["state"] == "done", job("to-wide")
+    assert job("to-narrow")["state"] == "running", job("to-narrow")
+    counters = sites["source"].counters()
+    print(f"     {time.monotonic() - began:.1f} s, {counters['port.tx_full']} times full, {counters['port.tx_drop_queue']} lost there")
+    assert counters["port.tx_full"] > 0
+    planner.stop()
+    for site in sites.values():
+        site.stop()
+
+
 def what_does_not_start(*programs):
     pair = loopback(programs)
     rows = (({"address": "127.0.0.1"}, 1, "UDP port 7840 is taken: ss -lunp 'sport = 7840' shows by whom"),
@@ -201,7 +254,7 @@ def several_on_one_machine(sluice, _, ctl):
 
 
 CASES = [over_ipv6, over_link_local_addresses, with_a_worker_of_its_own, by_polling_and_by_yielding, two_of_one_node,
-         killed_and_started_again, an_address_that_goes_and_comes_back, what_does_not_start, several_on_one_machine]
+         killed_and_started_again, an_address_that_goes_and_comes_back, a_narrow_way_to_one_stalls_nobody, what_does_not_start, several_on_one_machine]
 
 
 if __name__ == "__main__":

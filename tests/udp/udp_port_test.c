@@ -321,6 +321,44 @@ static void udp_port__refuses_by_name_what_the_kernel_does_not_take(void **state
     close_world();
 }
 
+/* As the kernel says it of one peer's way: the others' packets leave, its own wait, and are lost at last. */
+static void udp_port__waits_for_a_full_queue_by_peer(void **state)
+{
+    struct tx_report reports[256];
+    struct net_address other = loopback(3);
+    struct err err;
+    (void)state;
+    open_world();
+    assert_true(from.calls->add_peer(&a, 1, &other, &err));
+    uint64_t now_ns = tsc_now_ns(&ours);
+    a.queues[1].full_ns = now_ns; /* as after ENOBUFS */
+    a.queues[1].retry_ns = now_ns + NS_PER_S;
+    uint32_t sent = 0, lost;
+    for (uint32_t number = 0; number < 100; number++) {
+        struct tx_packet waits = packet_of(number, 10), packet = packet_of(number, BODY_BYTES);
+        waits.peer = 1;
+        waits.to = other;
+        from.calls->send(&a, &waits, 1, now_ns);
+        from.calls->send(&a, &packet, 1, now_ns);
+    }
+    from.calls->flush(&a, tsc_now_ns(&ours));
+    assert_int_equal(receive_all(100, BODY_BYTES), 100);
+    lost = (uint32_t)count_get(&from.counters->tx_drop_queue);
+    assert_in_range(lost, 1, 99);                      /* others want their places in the lane */
+    assert_int_equal(a.queues[1].waiting, 100 - lost); /* the rest waits */
+    uint32_t count = reports_of(reports, 256);
+    assert_int_equal(count, 100 + lost);
+    for (uint32_t index = 0; index < count; index++)
+        sent += reports[index].status == TX_SENT && reports[index].released == 1;
+    assert_int_equal(sent, count); /* what was lost is the path's loss */
+    a.queues[1].retry_ns = 0;      /* there is room again */
+    from.calls->flush(&a, tsc_now_ns(&ours));
+    assert_int_equal(a.queues[1].waiting, 0);
+    assert_int_equal(a.queues[1].full_ns, 0);
+    assert_int_equal(from.calls->waiting(&a), 0);
+    close_world();
+}
+
 static void udp_port__says_who_is_to_do_what(void **state)
 {
     struct err err;
@@ -351,6 +389,7 @@ int main(void)
         cmocka_unit_test(udp_port__drops_what_no_packet_can_be),
         cmocka_unit_test(udp_port__loses_nothing_by_what_icmp_says),
         cmocka_unit_test(udp_port__refuses_by_name_what_the_kernel_does_not_take),
+        cmocka_unit_test(udp_port__waits_for_a_full_queue_by_peer),
         cmocka_unit_test(udp_port__says_who_is_to_do_what),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
