@@ -18,6 +18,7 @@
 #define UDP_GRO 104
 #endif
 
+#define IPV6_OFF         "%s: IPv6 is off on this host: sysctl net.ipv6.conf.all.disable_ipv6 shows it"
 #define BUFFER_NS        (20 * NS_PER_MS) /* as af_packet's ring (dpdk/device.h) */
 #define BUFFER_BYTES_MIN (1 << 20)
 #define BUFFER_BYTES_MAX (64 << 20)
@@ -77,6 +78,16 @@ static uint32_t grow(int socket, int option, int forced, uint64_t wanted)
     return (uint32_t)got / BUFFER_TAKES;
 }
 
+static bool ipv6_is_off(void)
+{
+    FILE *file = fopen("/proc/sys/net/ipv6/conf/all/disable_ipv6", "r");
+    int off = 0;
+    bool known = file != NULL && fscanf(file, "%d", &off) == 1;
+    if (file != NULL)
+        fclose(file);
+    return known && off != 0;
+}
+
 static bool bind_refused(const struct udp_port *port, struct err *err)
 {
     const struct net_address *address = &port->config.address;
@@ -85,6 +96,8 @@ static bool bind_refused(const struct udp_port *port, struct err *err)
         return err_set(err, "%s: UDP port %u is taken: ss -lunp 'sport = %u' shows by whom", port->name,
                        address->udp_port, address->udp_port);
     case EADDRNOTAVAIL:
+        if (address->family == ADDRESS_IPV6 && ipv6_is_off())
+            return err_set(err, IPV6_OFF, port->name);
         return err_set(err, "%s: this host does not have that address: ip address shows those that it has",
                        port->name);
     case EACCES:
@@ -151,10 +164,8 @@ bool socket_open(struct udp_port *port, struct err *err)
     socklen_t length = socket_address_of(&own, &port->config.address, port->scope);
     port->socket = socket(six ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (port->socket < 0)
-        return six && errno == EAFNOSUPPORT
-                   ? err_set(err, "%s: IPv6 is off on this host: sysctl net.ipv6.conf.all.disable_ipv6",
-                             port->name)
-                   : err_set(err, "%s: no socket: %s", port->name, strerror(errno));
+        return six && errno == EAFNOSUPPORT ? err_set(err, IPV6_OFF, port->name)
+                                            : err_set(err, "%s: no socket: %s", port->name, strerror(errno));
     set_ip(port->socket, six);
     bool broadcast = is_broadcast(port, six);
     if (!broadcast && bind(port->socket, &own.any, length) == 0) {
