@@ -237,6 +237,7 @@ static bool print_json(const struct sim_result *result, const struct scenario *s
         return false;
     report_begin(&report, REPORT_JSON, text, REPORT_BYTES);
     result_report(result, scenario, &report);
+    result_expect_report(result, scenario, &report);
     bool good = report_end(&report) && puts(text) != EOF && fflush(stdout) == 0;
     if (!good)
         fprintf(stderr, "sluice-sim: the result could not be printed\n");

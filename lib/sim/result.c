@@ -330,7 +330,6 @@ void result_report(const struct sim_result *result, const struct scenario *scena
     report_u64(report, "memory_peak_bytes", result->memory_peak_bytes);
     report_u64(report, "packet_memory_bytes", result->memory_bytes);
     report_lists(result, scenario, report);
-    result_expect_report(result, scenario, report);
     report_object(report, "counters");
     for (uint32_t counter = 0; counter < result->counter_count; counter++)
         report_u64(report, result->counters[counter].name, result->counters[counter].value);
