@@ -56,7 +56,7 @@ def judge(found, misses, seeds):
     for name in found[0]:
         holds = sum(one[name][1] for one in found)
         known = misses.get(name.split()[0]) if name != "the run" else misses.get(name)
-        enough = math.ceil(SHARE * seeds)
+        enough = math.floor(SHARE * seeds)
         asked = math.floor(known["holds"] * seeds / SEEDS) if known else enough
         rows.append([name, median_of([one[name][0] for one in found]), f"{holds} of {seeds}", asked, known["why"] if known else ""])
         if holds < asked:

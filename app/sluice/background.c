@@ -13,10 +13,11 @@
 #include "shm/shm_control.h"
 
 #define RECEIVED_MAX 16 /* records of a planner per turn */
-/* The control ring has no descriptor: it is looked at so often for so long after a record crossed it, else more rarely. */
+/* The control ring has no descriptor: it is looked at so often for so long after a record crossed it, or while a planner is
+ * waited for, else more rarely. */
 #define BUSY_TURN_NS NS_PER_MS
 #define BUSY_FOR_NS  (2 * NS_PER_S)
-#define TURN_NS      (20 * NS_PER_MS)
+#define TURN_NS      (100 * NS_PER_MS)
 #define RING_LOOK_NS                                                                                         \
     NS_PER_S /* between two tries to make the ring, and two looks whether its files are still there */
 
@@ -64,7 +65,8 @@ static bool planner_to_node(struct app *app, struct shm_control *control, uint64
     return taken > 0;
 }
 
-/* With no planner there the request is dropped: the node repeats open ones when one attaches. True: there was one. */
+/* With no planner there the request is dropped: the node repeats open ones when one attaches. True: there was one that will
+ * be answered. */
 static bool node_to_planner(struct app *app, struct shm_control *control)
 {
     bool any = false;
@@ -72,8 +74,8 @@ static bool node_to_planner(struct app *app, struct shm_control *control)
          msg = outbox_front(&app->outbox)) {
         if (control->present && !shm_control_send(control->ring, msg))
             return true; /* full: next turn */
+        any |= msg->type != CTL_ESTIMATE;
         outbox_release(&app->outbox);
-        any = true;
     }
     return any;
 }
@@ -220,7 +222,8 @@ void *background_main(void *argument)
         watch_links(app, &links_up);
         events_print(&app->events, app->config.node.name, now_ns);
         disk_rates_look(&app->disk_rates, app->disk, now_ns);
-        bool busy = elapsed_ns(now_ns, side.crossed_ns) < BUSY_FOR_NS;
+        bool busy =
+            elapsed_ns(now_ns, side.crossed_ns) < BUSY_FOR_NS || planner_need(app, &side) == PLANNER_NEEDED;
         waiter_wait(&app->background, busy ? BUSY_TURN_NS : TURN_NS);
     }
     events_print(&app->events, app->config.node.name, monotonic_ns());

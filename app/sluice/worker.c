@@ -29,12 +29,14 @@ static bool worker_control(struct app *app)
     return worked;
 }
 
-/* The background thread starts the planner that jobs need; it looks every few ms. */
+/* The background thread starts the planner that jobs need. */
 static void worker_planner(struct app *app)
 {
     bool wanted = node_wants_planner(app->node);
-    if (wanted != app->planner_wanted) /* nobody else writes it */
-        __atomic_store_n(&app->planner_wanted, wanted, __ATOMIC_RELAXED);
+    if (wanted == app->planner_wanted) /* nobody else writes it */
+        return;
+    __atomic_store_n(&app->planner_wanted, wanted, __ATOMIC_RELAXED);
+    waiter_wake(&app->background);
 }
 
 /* While packets wait for their departure, a look at the lane comes after every few frames. */
