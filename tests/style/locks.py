@@ -34,6 +34,7 @@ PERMITTED = {
     ("lib/dpdk/chain.c", "chain_on_free"): "any thread that frees the last frame of a body takes a ticket: once a body",
     ("lib/dpdk/crossing.c", "crossing_send"): "once a burst, if the port's worker may sleep: it must not miss it",
     ("lib/dpdk/crossing.c", "crossing_turn"): "the same of the node's worker",
+    ("app/sluice/worker.c", "worker_turn"): "once a job: a planner is wanted, or no more",
     ("app/sluice/channel.c", "channel_call"): "control threads only: the worker may sleep",
     ("app/sluice/channel.c", "outbox_commit"): "once a record for the planner: the background thread may sleep",
     ("app/sluice/port_worker.c", "port_workers_stop"): "at the end",
