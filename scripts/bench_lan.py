@@ -1,10 +1,9 @@
 """scripts/bench lan: default jobs between hosts on a plain LAN, by real processes and without any emulation.
 
 A namespace for each host, joined by a bridge; an appliance in each, whose port is what a user gets who names no device, a
-UDP socket; a planner at the source. One job after the
-other sends a file in memory to all receivers, with nothing set but names. Printed for each run: seconds from the order to
-the end, the rate that each receiver got, the lowest second of any between its first and last data, CPUs taken by source,
-worst receiver and disk threads, and packets lost by the way.
+UDP socket; a planner at the source. One job after the other sends a file in memory to all receivers, with nothing set but
+names. Printed for each run: seconds from the order to the end, the rate that each receiver got, the lowest second of any
+between its first and last data, CPUs taken by source, worst receiver and disk threads, and packets lost by the way.
 
 Then rsync (its daemon, no checksums beyond its own) and iperf3, over the same interfaces, source to all receivers at once.
 
@@ -13,8 +12,9 @@ Then rsync (its daemon, no checksums beyond its own) and iperf3, over the same i
                       [--no-references] [--json FILE]
 
 --hogs: beside a busy loop on every CPU. --base: another build, run by run beside it; --beside: this build by another link,
-in the same way. --tbf: each host sends no more than --rate. --link memif: one receiver, no namespaces and no references. Asked: all runs end verified; the longest takes at most 2 times the median (3 beside hogs); no
-second below 1 % of the median of all; with --base, the median rate at least 0.9 of that of base's faster half.
+in the same way. --tbf: each host sends no more than --rate. --link memif: one receiver, no namespaces and no references.
+Asked: all runs end verified; the longest takes at most 2 times the median (3 beside hogs); no second below 1 % of the median
+of all; with --base, the median rate at least 0.9 of that of base's faster half.
 Run it before a change of lib/edge or lib/dpdk lands. Needs root. Exit status 1: a figure is missed, or a run failed.
 """
 import argparse

@@ -11,6 +11,7 @@
 
 #include "app/ctl/answer.h"
 #include "app/exit_usage.h"
+#include "base/name.h"
 #include "conf/places.h"
 
 #define SUFFIX      ".sock"
@@ -71,6 +72,10 @@ int find_socket(const char *name, char path[PATH_BYTES])
 {
     struct found found = {.count = 0};
     char directory[PATH_BYTES], looked[2 * PATH_BYTES] = "";
+    if (name != NULL && !name_valid(name)) {
+        complain("\"%s\" is no name that a node can have", name);
+        return EXIT_USAGE;
+    }
     for (unsigned index = 0; place_directory(PLACE_RUN, index, directory); index++) {
         look(&found, directory, name);
         size_t length = strlen(looked);

@@ -8,8 +8,8 @@
 
 #include "app/ctl/client.h"
 #include "app/key_file.h"
-#include "conf/places.h"
 #include "conf/conf.h"
+#include "conf/places.h"
 #include "seal/key_text.h"
 #include "seal/wipe.h"
 

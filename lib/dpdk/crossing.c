@@ -1,7 +1,6 @@
 #include "dpdk/crossing.h"
 
 #include "base/count.h"
-
 #include "base/prefetch.h"
 #include "base/units.h"
 

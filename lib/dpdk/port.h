@@ -89,7 +89,7 @@ struct port {
     uint8_t mac[MAC_BYTES];
     struct rte_mempool *pool;
     struct rte_device *hardware;
-    bool takes_chains;       /* device_sends_at_once, and there is a clock */
+    bool takes_chains;       /* the device does */
     bool chains;             /* and reaches the bodies */
     bool checksums;          /* the device computes UDP's when it sends */
     const char *bodies_text; /* how they leave, in words */
@@ -97,7 +97,7 @@ struct port {
     struct stamps stamps;
     struct missed missed;
     struct arrivals arrivals;
-    bool sends_at_once;      /* the device does */
+    bool sends_at_once;      /* device_sends_at_once, and there is a clock */
     struct memif_gate *gate; /* of a memif server; NULL: it is none */
     bool started;
     bool link_up; /* read by other threads: atomic */

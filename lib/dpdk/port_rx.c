@@ -229,7 +229,7 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
         .data_sum = checked == RTE_MBUF_F_RX_L4_CKSUM_NONE ? 0 : view.payload_sum,
         .ecn = view.traffic_class & 3,
         .stamp_kind = stamp_kind,
-        .noise_ns = stamp_kind == STAMP_HARDWARE && port->stamps.kernel ? STAMPS_KERNEL_NOISE_NS : 0,
+        .noise_ns = stamp_kind == STAMP_HARDWARE && port->stamps.kernel ? STAMP_KERNEL_NOISE_NS : 0,
         .waited = port->backlog.waited && stamp_kind == STAMP_SOFTWARE,
         .rx_ns = arrived_ns,
         .wait_ns = stamp_kind == STAMP_SOFTWARE ? port->backlog.wait_ns : 0,

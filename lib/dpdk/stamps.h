@@ -18,11 +18,6 @@
 #include "node/packet.h"
 
 #define STAMPS_AGE_NS_MAX 100000000ULL /* an arrival longer ago than that is not believed */
-/* … of the kernel's: so long this process may have stood still. */
-#define STAMPS_KERNEL_AGE_NS_MAX 10000000000ULL
-/* Standard deviation of the kernel's stamps on a host at rest. Not 0: that says exact, and clumps are not looked for
- * then (probe/points.c). */
-#define STAMPS_KERNEL_NOISE_NS 1000
 
 struct stamps {
     const struct tsc_clock *ours; /* NULL: none in use */
@@ -85,7 +80,7 @@ static inline uint64_t stamps_get(const struct stamps *stamps, const struct rte_
         return taken_ns;
     uint64_t ticks = *RTE_MBUF_DYNFIELD(mbuf, stamps->place, const rte_mbuf_timestamp_t *);
     uint64_t ns = device_clock_ns(&stamps->clock, ticks);
-    uint64_t age_ns_max = stamps->kernel ? STAMPS_KERNEL_AGE_NS_MAX : STAMPS_AGE_NS_MAX;
+    uint64_t age_ns_max = stamps->kernel ? STAMP_KERNEL_AGE_NS_MAX : STAMPS_AGE_NS_MAX;
     if (elapsed_ns(taken_ns, ns) > age_ns_max || elapsed_ns(ns, taken_ns) > STAMPS_AGE_NS_MAX)
         return taken_ns;
     *kind = STAMP_HARDWARE;

@@ -43,7 +43,7 @@ uint64_t kernel_clock_ns(const struct kernel_clock *clock, uint64_t realtime, ui
     if (!device_clock_known(&clock->clock) || realtime == 0)
         return 0;
     uint64_t ns = device_clock_ns(&clock->clock, realtime);
-    if (elapsed_ns(now_ns, ns) > KERNEL_CLOCK_AGE_NS_MAX || elapsed_ns(ns, now_ns) > DEVICE_CLOCK_JUMP_NS)
+    if (elapsed_ns(now_ns, ns) > STAMP_KERNEL_AGE_NS_MAX || elapsed_ns(ns, now_ns) > DEVICE_CLOCK_JUMP_NS)
         return 0;
     return MIN(ns, now_ns);
 }

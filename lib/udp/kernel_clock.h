@@ -4,10 +4,9 @@
  * and none that lies later than now. */
 #pragma once
 
+#include "base/stamp.h"
 #include "dpdk/device_clock.h"
 #include "dpdk/tsc.h"
-
-#define KERNEL_CLOCK_AGE_NS_MAX 10000000000ULL /* so long this process may have stood still */
 
 struct kernel_clock {
     const struct tsc_clock *ours;

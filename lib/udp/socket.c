@@ -11,13 +11,6 @@
 
 #include "base/units.h"
 
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
-
 #define IPV6_OFF         "%s: IPv6 is off on this host: sysctl net.ipv6.conf.all.disable_ipv6 shows it"
 #define BUFFER_NS        (20 * NS_PER_MS) /* as af_packet's ring (dpdk/device.h) */
 #define BUFFER_BYTES_MIN (1 << 20)

@@ -24,13 +24,12 @@
 #include "udp/kernel_clock.h"
 #include "udp/run.h"
 
-#define UDP_DATAGRAM_BYTES_MAX 65507
-#define UDP_BUFFER_BYTES       65536
-#define UDP_MESSAGES           16 /* taken from the socket at once, merged or not */
-#define UDP_BUFFERS            352 /* at most: those of a crossing (CROSSING_RECEIVED), and a turn's beside them */
-#define UDP_REPORTS            2048 /* a power of two > 2 * LANE_PLACES */
-#define UDP_STAMPS             64   /* departures that the kernel still owes */
-#define UDP_SERVICE_NS         100000000ULL
+#define UDP_BUFFER_BYTES 65536
+#define UDP_MESSAGES     16   /* taken from the socket at once, merged or not */
+#define UDP_BUFFERS      352  /* at most: those of a crossing (CROSSING_RECEIVED), and a turn's beside them */
+#define UDP_REPORTS      2048 /* a power of two > 2 * LANE_PLACES */
+#define UDP_STAMPS       64   /* departures that the kernel still owes */
+#define UDP_SERVICE_NS   100000000ULL
 
 struct udp_port_config {
     uint16_t index; /* what rx_packet.port says */

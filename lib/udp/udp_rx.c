@@ -12,17 +12,11 @@
 #include "base/units.h"
 #include "udp/socket.h"
 
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
-
 #define CONTROL_BYTES 128
-#define TRIES         4    /* an error of some earlier datagram is not this call's */
-#define NOISE_NS      1000 /* standard deviation of the kernel's times on a host at rest */
+#define TRIES         4 /* an error of some earlier datagram is not this call's */
 #define DROPS_LATE_NS 2000000ULL
 #define EMPTY_NS                                                                                             \
     20000 /* so long a socket that was empty is not asked again by who waits at its descriptor anyway */
-#define IP_BYTES(family) address_overhead_bytes(family)
 
 /* What recvmmsg fills. */
 struct receive_call {
@@ -156,7 +150,7 @@ static bool piece_view(struct udp_port *port, struct udp_message *message, struc
 {
     struct port_counters *counters = &port->counters;
     uint32_t bytes = MIN(message->piece_bytes, message->bytes - message->at);
-    uint32_t headers = IP_BYTES(message->from.family);
+    uint32_t headers = address_overhead_bytes(message->from.family);
     const uint8_t *data = message->buffer->data + message->at;
     message->at += bytes;
     count_add(&counters->rx_packets, 1);
@@ -171,7 +165,7 @@ static bool piece_view(struct udp_port *port, struct udp_message *message, struc
                                  .port = port->config.index,
                                  .ecn = message->ecn,
                                  .stamp_kind = message->stamp_kind,
-                                 .noise_ns = stamped ? NOISE_NS : 0,
+                                 .noise_ns = stamped ? STAMP_KERNEL_NOISE_NS : 0,
                                  .waited = port->backlog.waited && !stamped,
                                  .rx_ns = message->rx_ns,
                                  .wait_ns = stamped ? 0 : port->backlog.wait_ns,

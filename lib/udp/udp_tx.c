@@ -12,10 +12,6 @@
 #include "base/units.h"
 #include "udp/socket.h"
 
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-
 #define CONTROL_BYTES 128
 #define TRIES         4                 /* an error of some earlier datagram is not this call's */
 #define RETRY_NS      (500 * NS_PER_US) /* a full queue is asked again so late */
@@ -271,8 +267,10 @@ static enum run_result run_send(struct udp_port *port, const uint16_t *places, u
         count_add(&port->counters.tx_full, 1);
         return RUN_ALL_WAIT;
     }
-    if (count == 1) {
-        refuse(port, packet_at(port, places[0]), error, now_ns);
+    bool of_run = error == EINVAL || error == EMSGSIZE || error == EIO; /* of its size or its cuts, maybe */
+    if (count == 1 || !of_run) {
+        for (uint16_t index = 0; index < count; index++)
+            refuse(port, packet_at(port, places[index]), error, now_ns);
         return RUN_DONE;
     }
     if (error == EIO) { /* this interface cannot sum what it would cut */

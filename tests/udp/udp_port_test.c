@@ -239,7 +239,7 @@ static void udp_port__copies_bodies_that_are_only_lent(void **state)
 
 static void udp_port__drops_what_no_packet_can_be(void **state)
 {
-    static uint8_t bytes[UDP_DATAGRAM_BYTES_MAX];
+    static uint8_t bytes[RUN_BYTES_MAX];
     const size_t lengths[] = {0, 1, 1473, sizeof(bytes)};
     struct rx_packet packets[PORT_RECEIVE_MAX];
     struct sockaddr_in target = {.sin_family = AF_INET};
