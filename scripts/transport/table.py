@@ -4,7 +4,9 @@ A PATTERN is a row (jitter), a glob of rows (t*) or of cells ('queue/rtt100*'); 
 is run with several seeds, two cells at once, and told with the worst of them: PASS or MISS, and each figure beside what
 is asked. "p50 …" and "p95 …" are percentiles over the seeds instead. Then a line for each figure of each row.
 
-  --result FILE has every run and is written after each cell, so that it can be read meanwhile and continued by --resume
+  --result FILE has every run and is written after each cell, so that it can be read meanwhile and continued by --resume,
+    by other patterns, too: what FILE has of cells that are not named stays
+  --compare BEFORE AFTER runs nothing: which cells of two such files newly miss, or lose more than 1 % of a figure
 Exit status 1 when a figure is missed or a run failed.
 """
 import argparse
@@ -18,7 +20,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from transport import clocks, edges, hosts, marks, rows, shares
+from transport import clocks, compare, edges, hosts, marks, rows, shares
 from transport.cells import reached, yaml_text
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -229,33 +231,33 @@ def identity_of_simulator(path):
         return hashlib.sha256(file.read()).hexdigest()[:12]
 
 
-def earlier_runs(options, simulator):
-    """{(cell, seed, scenario): run} of the result file, when it is to be continued and is this simulator's."""
+def earlier_results(options, simulator):
+    """The result file's cells and runs, when it is to be continued and is this simulator's."""
     if not options.resume or not os.path.exists(options.result):
-        return {}
+        return {"cells": {}, "runs": []}
     with open(options.result, encoding="utf-8") as file:
         document = json.load(file)
     if document["simulator"] != simulator:
         print("transport: the result file is another simulator's; all is run anew")
-        return {}
-    return {(run["cell"], run["seed"], run["scenario"]): run for run in document["runs"]}
+        return {"cells": {}, "runs": []}
+    return {key: document[key] for key in ("cells", "runs")}
 
 
 class Results:
-    """Of this run of the table; written whole after each cell."""
+    """Of this run of the table, and of earlier ones that it continues; written whole after each cell."""
 
-    def __init__(self, options, simulator):
+    def __init__(self, options, simulator, earlier):
         commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True,
                                 check=False).stdout.strip()
         self.path = options.result
-        self.document = {"commit": commit, "simulator": simulator, "congestion": options.congestion, "cells": {},
-                         "rows": [], "runs": []}
+        self.document = {"commit": commit, "simulator": simulator, "congestion": options.congestion,
+                         "cells": dict(earlier["cells"]), "rows": [], "runs": list(earlier["runs"])}
 
     def add(self, name, cell, runs, figures):
         verdict = bool(figures) and all(line["pass"] for line in figures) and not any(run["error"] for run in runs)
         command = ["build/app/sim/sluice-sim", *cell.command]
         self.document["cells"][name] = {"pass": verdict, "command": command, "figures": figures}
-        self.document["runs"] += runs
+        self.document["runs"] = [run for run in self.document["runs"] if run["cell"] != name] + runs
         self.write()
 
     def write(self):
@@ -269,7 +271,9 @@ class Results:
 def run_all(cells, options):
     """Runs what is not there yet; prints each cell when its last seed is in. → (lines of rows, errors, seconds)."""
     simulator = identity_of_simulator(options.sim)
-    earlier, results = earlier_runs(options, simulator), Results(options, simulator)
+    before = earlier_results(options, simulator)
+    earlier = {(run["cell"], run["seed"], run["scenario"]): run for run in before["runs"]}
+    results = Results(options, simulator, before)
     by_row, failed, spent = {}, 0, 0.0
     with ThreadPoolExecutor(options.jobs) as pool:
         waiting = []
@@ -307,6 +311,7 @@ def parse(arguments):
     parser.add_argument("--keep", action="store_true", help="keep each run's JSON beside its cell")
     parser.add_argument("--result", metavar="FILE", help="JSON: every run, cell and row")
     parser.add_argument("--resume", action="store_true", help="take what --result FILE has already")
+    parser.add_argument("--compare", nargs=2, metavar=("BEFORE", "AFTER"), help="two result files; runs nothing")
     parser.add_argument("--sim", metavar="FILE", default=SIM, help="the simulator; default build/app/sim/sluice-sim")
     parser.add_argument("--no-build", action="store_true", help="take build/ as it is")
     options = parser.parse_args(arguments)
@@ -317,6 +322,8 @@ def parse(arguments):
 
 
 def main(options):
+    if options.compare:
+        return compare.main(options.compare)
     cells = chosen(options)
     if not cells:
         print(f"transport: no row or cell is called {' or '.join(options.patterns)}", file=sys.stderr)

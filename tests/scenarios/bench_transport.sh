@@ -35,4 +35,11 @@ grep -q '"pass": true' "$work/result.json" || fail "no cell passes in the result
 sed -Ei 's/"tail RTT": [0-9.]+/"tail RTT": 99/' "$work/result.json"
 transport 1 '^MISS tail/rtt10-5s-loss0 +!tail RTT 99 ' --quick --result "$work/result.json" --resume tail/rtt10-5s-loss0
 transport 0 '^PASS tail/rtt10-5s-loss0 ' --quick --result "$work/result.json" tail/rtt10-5s-loss0
+# What is named next stands beside it, and both are compared with what was before.
+cp "$work/result.json" "$work/before.json"
+transport 0 '^PASS small/known' --quick --result "$work/result.json" --resume small/known
+transport 0 '^compare: 1 cells, 0 newly miss, 0 lose .* 0 in BEFORE alone, 1 in AFTER alone' \
+    --compare "$work/before.json" "$work/result.json"
+sed -Ei 's/"(value|median)": [0-9.]+/"\1": 9/; s/"pass": true/"pass": false/' "$work/result.json"
+transport 1 '^MISS tail/rtt10-5s-loss0 .*!tail RTT' --compare "$work/before.json" "$work/result.json"
 exit "$failed"
