@@ -27,9 +27,14 @@ uint64_t rounds_time_ns(const struct rounds_goal *goal)
     return MIN(share_ns, ROUNDS_NS_MOST);
 }
 
+bool rounds_has_asked(const struct rounds *rounds, uint16_t from, uint16_t to)
+{
+    return (rounds->asked[from] >> to & 1) != 0;
+}
+
 void rounds_add(struct rounds *rounds, const struct round_edge *edge)
 {
-    if ((rounds->asked[edge->from] >> edge->to & 1) != 0 || rounds->edge_count == ROUNDS_EDGES_MAX)
+    if (rounds_has_asked(rounds, edge->from, edge->to) || rounds->edge_count == ROUNDS_EDGES_MAX)
         return;
     rounds->asked[edge->from] |= UINT64_C(1) << edge->to;
     rounds->edges[rounds->edge_count++] = *edge;

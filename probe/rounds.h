@@ -81,6 +81,8 @@ uint64_t rounds_bytes(const struct rounds_goal *goal);
 uint64_t rounds_time_ns(const struct rounds_goal *goal);
 /* One more edge that is not known, for the next round: what was in a round before is not asked again. */
 void rounds_add(struct rounds *rounds, const struct round_edge *edge);
+/* Whether that edge is, or was, in a round; of a line, in a look, too. */
+bool rounds_has_asked(const struct rounds *rounds, uint16_t from, uint16_t to);
 /* Nothing came of that edge of the newest round, as trains met or were lost: it may be in one more. */
 void rounds_silent(struct rounds *rounds, uint16_t from, uint16_t to);
 /* The next round, of what was added as far as there are bytes and time for it: `edges` is whom to ask for what.

@@ -122,6 +122,8 @@ static void rounds__ask_once_and_in_turn(void **state)
     assert_int_equal(rounds.edges[0].wait_ns, 0);
     assert_true(rounds.edges[1].wait_ns > 3 * 40 * NS_PER_MS);
     rounds_end(&rounds);
+    assert_true(rounds_has_asked(&rounds, 0, 2) && rounds_has_asked(&rounds, 1, 2));
+    assert_false(rounds_has_asked(&rounds, 2, 0) || rounds_has_asked(&rounds, 0, 1));
     add(1, 2);
     assert_int_equal(rounds.edge_count, 0);
     assert_false(rounds_begin(&rounds, &goal, NS_PER_S));
@@ -220,6 +222,7 @@ static void rounds__again_once(void **state)
         assert_int_equal(begin(UINT64_C(10000000000), 90000, turn * NS_PER_S), turn < 2);
         assert_int_equal(rounds.edge_count, turn == 0 ? 2 : turn == 1);
         rounds_silent(&rounds, 0, 1);
+        assert_int_equal(rounds_has_asked(&rounds, 0, 1), turn > 0);
     }
 }
 

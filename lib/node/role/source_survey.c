@@ -155,30 +155,47 @@ static uint64_t ends_bps(const struct plan_request *request, uint16_t from, uint
     return MIN(request->nodes[from].up_bps, request->nodes[to].down_bps);
 }
 
-/* By a train of its own; what a train for its sender's line found is known to a tenth at best. */
-static bool is_measured_alone(const struct plan_path *path)
+/* By a train of its own: for this job, or so well that no train for its sender's line did, which tells to a tenth at best. Beside
+ * cross traffic an interval is as wide as that. */
+static bool is_measured_alone(const struct source *source, uint16_t from, uint16_t to)
 {
+    const struct plan_path *path = &source->request.paths[from][to];
     uint32_t width_kbps = (uint32_t)excess_of(path->avb_high_kbps, path->avb_low_kbps);
-    return plan_path_at_least(path) || width_kbps < path->avb_kbps / ALONE_PART;
+    return plan_path_at_least(path) || width_kbps < path->avb_kbps / ALONE_PART ||
+           rounds_has_asked(&source->survey.rounds, path_site(source, from), path_site(source, to));
 }
 
-/* Of paths, of their interfaces. A train for a sender's line finds those that are slow: they tell nothing of the others, which it
- * went by as well, and which count as whole. */
-static void share_paths(const struct plan_request *request, struct shares *shares)
+/* Of paths, of their interfaces. What a train for its sender's line found is slow, which is why it was found. */
+static void share_measured(const struct source *source, struct shares *shares)
 {
-    shares->count = 0;
+    const struct plan_request *request = &source->request;
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++) {
-            const struct plan_path *path = &request->paths[from][to];
-            bool looked = is_measured(request, from, from), known = is_measured(request, from, to);
+            bool looked = is_measured(request, from, from);
             uint64_t most_bps = ends_bps(request, from, to);
-            if (from == to)
-                continue;
-            if (known && (!looked || is_measured_alone(path)))
-                share_add(shares, measured_bps(path, most_bps), most_bps);
-            else if (looked && !known)
-                share_add(shares, 1, 1);
+            if (from != to && is_measured(request, from, to) &&
+                (!looked || is_measured_alone(source, from, to)))
+                share_add(shares, measured_bps(&request->paths[from][to], most_bps), most_bps);
         }
+}
+
+/* Paths that trains for lines went by, and were not found to be slow, count as whole. */
+static void share_passed(const struct plan_request *request, struct shares *shares)
+{
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            if (from != to && is_measured(request, from, from) && !is_measured(request, from, to))
+                share_add(shares, 1, 1);
+}
+
+/* While rounds follow, the next one finds out how far that is true. The last plan rests on what was measured alone, where that is
+ * as much as a tree has edges. */
+static void share_paths(const struct source *source, bool last, struct shares *shares)
+{
+    shares->count = 0;
+    share_measured(source, shares);
+    if (!last || shares->count + 1 < source->request.node_count)
+        share_passed(&source->request, shares);
 }
 
 /* The widest path of the node that was measured; 0: none was. */
@@ -231,7 +248,7 @@ void source_survey_assume(struct job *job)
     struct shares shares;
     if (survey->rounds.count == 0)
         return;
-    share_paths(request, &shares);
+    share_paths(job->source, last, &shares);
     if (shares.count > 0)
         request->assumed_ppm = MAX(share_like(&shares, last), 1u);
     guess_lines(request, last);
