@@ -189,12 +189,13 @@ static void share_passed(const struct plan_request *request, struct shares *shar
 }
 
 /* While rounds follow, the next one finds out how far that is true. The last plan rests on what was measured alone, where that is
- * as much as a tree has edges. */
+ * as much as a tree has edges and shows what cross traffic leaves. Less than half is a slow path, and another may be none. */
 static void share_paths(const struct source *source, bool last, struct shares *shares)
 {
     shares->count = 0;
     share_measured(source, shares);
-    if (!last || shares->count + 1 < source->request.node_count)
+    bool enough = shares->count + 1 >= source->request.node_count;
+    if (!last || !enough || share_like(shares, last) < PLAN_WHOLE_PPM / 2)
         share_passed(&source->request, shares);
 }
 
