@@ -49,13 +49,14 @@ struct congestion_sample {
 };
 
 /* Room for the state of any strategy; each asserts that its own fits. */
-#define CONGESTION_STATE_BYTES 2560
+#define CONGESTION_STATE_BYTES 2816
 
 struct congestion {
     const struct congestion_type *type;
     uint32_t packet_bytes;        /* in, before init: wire bytes of a full packet */
     uint64_t rate_bps;            /* out: pacing rate */
     uint64_t in_flight_max_bytes; /* out */
+    bool path_renewed; /* out: the path is longer than it was: round trips of before are of another */
     /* out: packets may wait so long to leave together, or for 8 of them; 0: not at all. TIME_NEVER before init */
     uint64_t gather_ns;
     _Alignas(uint64_t) unsigned char state[CONGESTION_STATE_BYTES]; /* the strategy's own */
@@ -79,6 +80,8 @@ struct congestion_view {
     enum congestion_duty duty;
     uint64_t capacity_bps; /* 0: unknown */
     uint64_t queue_ns, target_ns, jitter_ns;
+    /* The empty path was not seen for twice the time in which it is looked for: what seems to be a queue may be it. */
+    bool base_old;
     uint64_t buffer_ns; /* the queue it allows itself where the buffer is small; TIME_NEVER: no such limit */
     uint64_t competitive_ns; /* so long it has held its own against senders that fill the buffer */
     uint32_t base_loss_ppm;

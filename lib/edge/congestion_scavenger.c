@@ -28,6 +28,7 @@
 #include "edge/path_delay.h"
 #include "edge/path_marks.h"
 #include "edge/path_rate.h"
+#include "edge/path_step.h"
 
 #define PPM              1000000ULL
 #define RATE_MIN_BPS     50000ULL
@@ -46,6 +47,8 @@
 #define LOSS_PPM         10000
 #define STILL_NS         (10 * NS_PER_S)
 #define STILL_RTTS       20
+#define STEP_STILL_RTTS  3
+#define STEP_PART        4 /* of q* and of jitter: what acks differ by */
 #define TRIAL_RTTS       3
 #define STEADY_ROUNDS    2                 /* until what a higher rate did is known */
 #define OWN_RATE_NS      (200 * NS_PER_MS) /* so old the receiver's own rate may be: node/peer/port.c */
@@ -54,6 +57,7 @@ struct scavenger {
     struct path_delay delay;
     struct path_rate rate;
     struct path_marks marks;
+    struct path_step step;
     uint64_t rate_bps;
     uint64_t rtt_ns;
     uint64_t packet_bytes;  /* on the wire: of a full packet, then the mean of late */
@@ -70,7 +74,11 @@ struct scavenger {
     uint32_t steady_rounds; /* since the rate grew */
     uint64_t still_end_ns;  /* until then it keeps still to see the base */
     uint64_t stilled_bps;   /* rate to go back to; 0: it does not */
+    uint64_t stilled_ns;    /* when it began */
+    bool tries_step;        /* it does for a step of the path */
+    int64_t still_owd_ns;   /* least delay of what left since then */
     bool least;             /* the rate is as low as it gets */
+    bool renewed;           /* the path is longer, as just found */
     bool limited;           /* the round was limited by something else */
     uint64_t fell_ns;       /* when the rate fell last */
 };
@@ -95,6 +103,7 @@ static void publish_rate(struct congestion *congestion)
 {
     struct scavenger *scavenger = scavenger_of(congestion);
     congestion->rate_bps = scavenger->rate_bps;
+    congestion->path_renewed = scavenger->renewed;
     congestion->in_flight_max_bytes = congestion_in_flight_bytes(scavenger->rate_bps, scavenger->rtt_ns);
 }
 
@@ -126,14 +135,34 @@ static bool minds_marks(const struct scavenger *scavenger)
     return scavenger->marked_ns > 0 && elapsed_ns(scavenger->changed_ns, scavenger->marked_ns) < MARKS_NS;
 }
 
-static uint64_t target_ns(const struct scavenger *scavenger)
+static uint64_t target_at_ns(const struct scavenger *scavenger, uint64_t rate_bps)
 {
     uint64_t jitter_ns = path_delay_jitter_ns(&scavenger->delay);
     if (!path_delay_keeps_order(&scavenger->delay))
         jitter_ns /= 8; /* packets overtake: the least delay is that of the queue */
     uint64_t least_ns = minds_marks(scavenger) ? TARGET_MARKED_NS : TARGET_NS;
-    uint64_t packets_ns = transmit_ns(5 * scavenger->packet_bytes / 2, scavenger->rate_bps);
+    uint64_t packets_ns = transmit_ns(5 * scavenger->packet_bytes / 2, rate_bps);
     return MAX(least_ns, packets_ns) + muldiv64(jitter_ns, JITTER_PPM, PPM);
+}
+
+static uint64_t target_ns(const struct scavenger *scavenger)
+{
+    return target_at_ns(scavenger, scavenger->rate_bps);
+}
+
+static void note_step(struct scavenger *scavenger, const struct congestion_sample *sample)
+{
+    uint64_t jitter_ns = path_delay_jitter_ns(&scavenger->delay);
+    const struct path_step_look look = {.empty_ns = path_delay_empty_ns(&scavenger->delay),
+                                        .noise_ns = (target_ns(scavenger) + jitter_ns) / STEP_PART,
+                                        .rtt_ns = scavenger->rtt_ns,
+                                        .delivered_bps =
+                                            path_rate_over(&scavenger->rate, scavenger->rtt_ns, 0),
+                                        .known = {.rate_bps = scavenger->rate_bps, .jitter_ns = jitter_ns}};
+    /* As slow as it gets there are others. */
+    if (scavenger->least && scavenger->step.since_ns == 0)
+        path_step_rest(&scavenger->step, 0);
+    path_step_on_sample(&scavenger->step, sample, &look);
 }
 
 static void note_sample(struct scavenger *scavenger, const struct congestion_sample *sample)
@@ -147,6 +176,7 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
     uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, scavenger->told_bytes);
     uint64_t packets = bytes / scavenger->packet_bytes;
     scavenger->told_bytes = sample->delivered_bytes;
+    note_step(scavenger, sample);
     if (sample->owd_known)
         path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns,
                              target_ns(scavenger) / 4, sample->now_ns);
@@ -264,31 +294,66 @@ static void choose_rate(struct scavenger *scavenger, const struct congestion_sam
     set_rate(scavenger, rate_bps);
 }
 
-/* Keeps still when the base was not seen for long. True while it does. */
-static bool keep_still(struct scavenger *scavenger, uint64_t now_ns)
+static void begin_still(struct scavenger *scavenger, uint64_t lasts_ns, uint64_t rate_bps, uint64_t now_ns)
 {
+    scavenger->stilled_bps = rate_bps;
+    scavenger->stilled_ns = now_ns;
+    scavenger->still_end_ns = now_ns + lasts_ns;
+    scavenger->still_owd_ns = INT64_MAX;
+    set_rate(scavenger, 0);
+}
+
+/* What stays of a step while the edge keeps still is the path's. */
+static void judge_step(struct scavenger *scavenger, uint64_t now_ns)
+{
+    int64_t above_ns = scavenger->still_owd_ns - path_delay_empty_ns(&scavenger->delay);
+    path_delay_forget_jump(&scavenger->delay, scavenger->step.known.jitter_ns);
+    path_step_rest(&scavenger->step, now_ns);
+    scavenger->tries_step = false;
+    if (scavenger->still_owd_ns == INT64_MAX ||
+        above_ns <= (int64_t)target_at_ns(scavenger, scavenger->stilled_bps) / STEP_PART)
+        return;
+    path_delay_renew_base(&scavenger->delay, scavenger->still_owd_ns, now_ns);
+    scavenger->renewed = true;
+}
+
+/* Keeps still when the base was not seen for long, or the path seems to have become longer. True while it does. */
+static bool keep_still(struct scavenger *scavenger, const struct congestion_sample *sample)
+{
+    uint64_t now_ns = sample->now_ns;
+    if (sample->owd_known && sample->newest_sent_ns >= scavenger->stilled_ns + scavenger->rtt_ns / 8)
+        scavenger->still_owd_ns = MIN(scavenger->still_owd_ns, sample->owd_ns);
     if (now_ns < scavenger->still_end_ns)
         return true;
+    if (scavenger->stilled_bps > 0 && scavenger->tries_step)
+        judge_step(scavenger, now_ns);
     if (scavenger->stilled_bps > 0) {
         set_rate(scavenger, scavenger->stilled_bps);
         scavenger->stilled_bps = 0;
         start_round(scavenger, now_ns);
+        path_step_rest(&scavenger->step,
+                       now_ns + 2 * scavenger->rtt_ns); /* that it kept still is no outage */
+    }
+    scavenger->tries_step = scavenger->step.stepped;
+    if (scavenger->tries_step) {
+        begin_still(scavenger, STEP_STILL_RTTS * sample->rtt_smoothed_ns, scavenger->step.known.rate_bps,
+                    now_ns);
+        return true;
     }
     uint64_t due_ns = MAX(STILL_NS, STILL_RTTS * scavenger->rtt_ns);
     uint64_t seen_ns = MAX(scavenger->delay.base_seen_ns, scavenger->still_end_ns);
     if (elapsed_ns(now_ns, seen_ns) < due_ns)
         return false;
-    scavenger->stilled_bps = scavenger->rate_bps;
-    scavenger->still_end_ns = now_ns + scavenger->rtt_ns;
-    set_rate(scavenger, 0);
+    begin_still(scavenger, scavenger->rtt_ns, scavenger->rate_bps, now_ns);
     return true;
 }
 
 static void scavenger_on_ack(struct congestion *congestion, const struct congestion_sample *sample)
 {
     struct scavenger *scavenger = scavenger_of(congestion);
+    scavenger->renewed = false;
     note_sample(scavenger, sample);
-    if (!keep_still(scavenger, sample->now_ns) && sample->newest_sent_ns >= scavenger->changed_ns &&
+    if (!keep_still(scavenger, sample) && sample->newest_sent_ns >= scavenger->changed_ns &&
         scavenger->acked + scavenger->lost > 0) {
         choose_rate(scavenger, sample);
         start_round(scavenger, sample->now_ns);
@@ -305,12 +370,22 @@ static void scavenger_on_timeout(struct congestion *congestion, uint64_t now_ns)
     publish_rate(congestion);
 }
 
+static bool is_overdue(const struct scavenger *scavenger)
+{
+    uint64_t due_ns = MAX(STILL_NS, STILL_RTTS * scavenger->rtt_ns);
+    return elapsed_ns(scavenger->changed_ns, scavenger->delay.base_seen_ns) > 2 * due_ns;
+}
+
 static void scavenger_view(const struct congestion *congestion, struct congestion_view *view)
 {
     const struct scavenger *scavenger = (const struct scavenger *)(const void *)congestion->state;
     *view = (struct congestion_view){.phase = scavenger->stilled_bps > 0 ? "still" : "scavenge",
+                                     /* It gives way to everybody, but not for ever to what may be nobody. */
+                                     .duty = is_overdue(scavenger) ? CONGESTION_OWES_RATE
+                                                                   : CONGESTION_OWES_NOTHING,
                                      .queue_ns = path_delay_queue_ns(&scavenger->delay),
                                      .target_ns = target_ns(scavenger),
+                                     .base_old = is_overdue(scavenger),
                                      .jitter_ns = path_delay_jitter_ns(&scavenger->delay),
                                      .buffer_ns = TIME_NEVER,
                                      .base_loss_ppm = scavenger->loss_ppm};

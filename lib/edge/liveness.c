@@ -8,7 +8,9 @@
 #define SPAN_PACKETS   16
 #define WINDOW_RTTS    8
 #define WINDOW_PACKETS 32
-#define MEMORY_NS      NS_PER_S
+#define MEMORY_NS      (12 * NS_PER_S)
+#define HALF_NS        (10 * NS_PER_S)
+#define HALF_RTTS      20
 #define LOW_DIVISOR    4
 #define BACK_DIVISOR   2
 #define DEEP_DIVISOR   16
@@ -108,20 +110,33 @@ static bool unhindered(const struct liveness_part *window, const struct liveness
            loss_ppm(window) <= allowed_ppm && 2 * window->queue_packets_ns < window->target_packets_ns;
 }
 
-static void note_stuck(struct liveness *liveness)
+/* What the newest window adds to the time for which the edge stands still. */
+static uint64_t low_breach_ns(struct liveness *liveness)
 {
     uint64_t awake_ns = liveness->window.awake_ns;
     if (!liveness->low || !liveness->unhindered) {
         liveness->low_windows = 0;
         liveness->low_ns = 0;
-        return;
+        return 0;
     }
     liveness->low_windows++;
     liveness->low_ns += awake_ns;
     if (liveness->low_windows == LIVENESS_STUCK_WINDOWS)
-        liveness->sums.stuck_ns += liveness->low_ns;
-    else if (liveness->low_windows > LIVENESS_STUCK_WINDOWS)
-        liveness->sums.stuck_ns += awake_ns;
+        return liveness->low_ns;
+    return liveness->low_windows > LIVENESS_STUCK_WINDOWS ? awake_ns : 0;
+}
+
+static void note_stuck(struct liveness *liveness, bool below_half)
+{
+    uint64_t adds_ns = low_breach_ns(liveness);
+    bool half = below_half && liveness->unhindered;
+    liveness->half_ns = half ? liveness->half_ns + liveness->window.awake_ns : 0;
+    liveness->half_counted_ns = half ? liveness->half_counted_ns + adds_ns : 0;
+    if (liveness->half_ns > MAX(HALF_NS, HALF_RTTS * liveness->before.rtt_ns)) {
+        adds_ns += liveness->half_ns - liveness->half_counted_ns;
+        liveness->half_counted_ns = liveness->half_ns;
+    }
+    liveness->sums.stuck_ns += adds_ns;
 }
 
 static void note_late(struct liveness *liveness, bool below_half)
@@ -139,7 +154,7 @@ static void judge_window(struct liveness *liveness, const struct liveness_most *
     bool before = liveness->unhindered;
     liveness->low = bps < most->bps / LOW_DIVISOR;
     liveness->unhindered = unhindered(window, most);
-    note_stuck(liveness);
+    note_stuck(liveness, bps < most->bps / BACK_DIVISOR);
     note_late(liveness, bps < most->bps / BACK_DIVISOR);
     if (before && liveness->unhindered && bps < most->bps / DEEP_DIVISOR)
         liveness->sums.deep_ns += window->awake_ns;
@@ -164,6 +179,8 @@ void liveness_on_look(struct liveness *liveness, const struct liveness_look *loo
         add_look(&liveness->span, &liveness->before, look);
     liveness->before = *look;
     struct liveness_most most = liveness_most(liveness);
+    if (look->left_bps > 0)
+        most.bps = MIN(most.bps, look->left_bps);
     if (!span_is_over(liveness, most.bps))
         return;
     uint64_t needed_ns = window_ns(liveness, most.bps);

@@ -2,9 +2,9 @@
  * and never tells the strategy; the sender feeds it with what acks say, the simulator a second one with
  * what truly happened.
  *
- *   M           the most that was delivered over max(RTT, 100 ms, 16 packets) within the last 10 s in which the edge
- *               was awake (or 10 W, where that is more: else no edge above 312 ms of RTT could break the law), since
- *               its start ended
+ *   M           the most that was delivered over max(RTT, 100 ms, 16 packets) within the last 2 min in which the edge
+ *               was awake (or 10 W, where that is more), since its start ended; no more than what the path leaves now,
+ *               where who looks knows that
  *   W           max(8 RTT, 100 ms, 32 packets at M), and until it is known what became of a packet
  *   low         in such a window less than M/4 was delivered
  *   unhindered  in it congestion control limited the edge for 90 % of the time in which it was awake; there was no
@@ -12,7 +12,8 @@
  *               times the share that was lost at M, and 2 %, got lost; the mean queue was less than half of q*. Nor
  *               was the rate held because a little more gets lost (by a policer, or the ring of a host that stands
  *               still), unless that is below M/16
- *   stuck       low and unhindered in 4 windows in a row, and as long as that goes on
+ *   stuck       low and unhindered in 4 windows in a row, and as long as that goes on; or below M/2 and unhindered for
+ *               10 s and 20 RTT: a path that has changed and an edge that has not found out
  *   late        unhindered since it was low, and not back at M/2 within 2 W: in the 4th such window and later, for
  *               where in a window it began nobody knows
  *   deep        unhindered in a window in which less than M/16 was delivered, and in the one before, whatever came
@@ -28,7 +29,7 @@
 #include "edge/congestion.h"
 
 #define LIVENESS_LOOK_NS       (20 * NS_PER_MS)
-#define LIVENESS_MEMORY_SPANS  10 /* of max(1 s, W) */
+#define LIVENESS_MEMORY_SPANS  10 /* of max(12 s, W) */
 #define LIVENESS_STUCK_WINDOWS 4
 
 /* What is known of an edge at a time: sums since any origin, and what holds now. */
@@ -43,6 +44,7 @@ struct liveness_look {
     uint64_t silences;
     uint64_t rtt_ns;
     uint64_t queue_ns, target_ns; /* q as those that came since the last look met it, and q* */
+    uint64_t left_bps;            /* what the path leaves; 0: who looks does not know */
     bool silent;
     enum congestion_duty duty;
 };
@@ -75,6 +77,8 @@ struct liveness {
     uint64_t memory_awake_ns;                         /* of the newest */
     uint32_t low_windows;                             /* in a row, low and unhindered */
     uint64_t low_ns;                                  /* … so long */
+    uint64_t half_ns;                                 /* unhindered below M/2, so long in a row … */
+    uint64_t half_counted_ns;                         /* … and stuck for so much of it, as counted */
     uint32_t slow_windows; /* in a row, unhindered and below M/2, the first one low */
     bool low, unhindered;  /* the newest window was */
     struct liveness_sums sums;

@@ -90,6 +90,12 @@ void path_delay_renew_base(struct path_delay *delay, int64_t base_ns, uint64_t n
     delay->base_seen_ns = now_ns;
 }
 
+void path_delay_forget_jump(struct path_delay *delay, uint64_t jitter_ns)
+{
+    delay->jump_ns = MIN(delay->jump_ns, jitter_ns);
+    delay->jump_before_ns = MIN(delay->jump_before_ns, jitter_ns);
+}
+
 int64_t path_delay_empty_ns(const struct path_delay *delay)
 {
     return delay->base_ns == DELAY_NONE ? DELAY_NONE : delay->base_ns + (int64_t)delay->nearer_ns;

@@ -59,6 +59,8 @@ void path_delay_shift_base(struct path_delay *delay, uint64_t up_ns_max);
 void path_delay_raise_base(struct path_delay *delay, int64_t base_ns, uint64_t up_ns_max);
 /* The queue has run dry: the base is what was seen then. */
 void path_delay_renew_base(struct path_delay *delay, int64_t base_ns, uint64_t now_ns);
+/* A step of the path's length was no jitter: neighbours differ by no more than so much, as was known before. */
+void path_delay_forget_jump(struct path_delay *delay, uint64_t jitter_ns);
 /* The base, and what packets wait longer than then. */
 int64_t path_delay_empty_ns(const struct path_delay *delay);
 /* How long packets wait in queues now: least delay of late above that. */

@@ -44,6 +44,12 @@ void rtt_on_sample(struct rtt *rtt, uint64_t sample_ns, uint64_t now_ns)
     rtt->smoothed_ns = rtt->smoothed_ns - rtt->smoothed_ns / 8 + sample_ns / 8;
 }
 
+void rtt_forget_least(struct rtt *rtt)
+{
+    for (int index = 0; index < BUCKETS; index++)
+        rtt->bucket_min_ns[index] = TIME_NEVER;
+}
+
 uint64_t rtt_min_ns(const struct rtt *rtt)
 {
     if (!rtt->sampled)

@@ -21,6 +21,8 @@ struct rtt {
 void rtt_init(struct rtt *rtt, uint64_t now_ns);
 /* A packet and its ack took sample_ns > 0. */
 void rtt_on_sample(struct rtt *rtt, uint64_t sample_ns, uint64_t now_ns);
+/* The path is another one: the least is that of samples from now on. */
+void rtt_forget_least(struct rtt *rtt);
 uint64_t rtt_min_ns(const struct rtt *rtt); /* RTT_INITIAL_NS before the first sample */
 /* smoothed + 4 * variation, at least 1 ms: how long an answer may take before its absence means something. */
 uint64_t rtt_timeout_ns(const struct rtt *rtt);

@@ -408,6 +408,8 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .limited = limited_by(sender),
     };
     sender->congestion.type->on_ack(&sender->congestion, &sample);
+    if (sender->congestion.path_renewed)
+        rtt_forget_least(&sender->rtt);
     sender->limited = EDGE_LIMIT_none;
     sender_apply_rate(sender);
     sender_look(sender, &sample);

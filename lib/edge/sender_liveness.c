@@ -22,7 +22,7 @@ void sender_look(struct sender *sender, const struct congestion_sample *sample)
                                        .marked_packets = counters->marked_packets,
                                        .silences = counters->silences,
                                        .rtt_ns = sender->rtt.smoothed_ns,
-                                       .queue_ns = view.queue_ns,
+                                       .queue_ns = view.base_old ? 0 : view.queue_ns,
                                        .target_ns = view.target_ns,
                                        .duty = view.duty};
     liveness_on_look(&sender->liveness, &look);

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "sim/result.h"
 #include "sim/run.h"
+#include "sim/truth.h"
 
 static void look_at_edge(struct sim *sim, uint16_t from, uint16_t to, struct meter *meter)
 {
@@ -12,23 +13,24 @@ static void look_at_edge(struct sim *sim, uint16_t from, uint16_t to, struct met
     if (host->node == NULL || !node_edge_pulse(host->node, to < from ? to : to - 1u,
                                                clock_local(&host->clock, sim->now_ns), &pulse))
         return;
-    uint64_t packets = meter->came_packets - before->came_packets;
-    const struct liveness_look look = {.now_ns = sim->now_ns,
-                                       /* A node that was started anew counts anew. */
-                                       .began_ns = pulse.began_ns ^ host->starts << 56,
-                                       .asleep_ns = pulse.cpu_ns,
-                                       .congested_ns = pulse.congested_ns,
-                                       .came_bytes = meter->all.delivered_bytes,
-                                       .came_packets = meter->came_packets,
-                                       .lost_packets = meter->all.lost + meter->all.dropped,
-                                       .marked_packets = pulse.marked_packets,
-                                       .silences = pulse.silences,
-                                       .rtt_ns = MAX(pulse.rtt_ns, meter->rtt_ns),
-                                       .queue_ns = packets == 0 ? 0 : meter->waited_ns / packets,
-                                       .target_ns = pulse.target_ns,
-                                       .silent = pulse.silent || sim->hosts[to].node ==
-                                                                     NULL, /* the sender may not know yet */
-                                       .duty = pulse.duty};
+    uint64_t packets = meter->came_packets - before->came_packets, rate_bps;
+    const struct liveness_look look = {
+        .now_ns = sim->now_ns,
+        /* A node that was started anew counts anew. */
+        .began_ns = pulse.began_ns ^ host->starts << 56,
+        .asleep_ns = pulse.cpu_ns,
+        .congested_ns = pulse.congested_ns,
+        .came_bytes = meter->all.delivered_bytes,
+        .came_packets = meter->came_packets,
+        .lost_packets = meter->all.lost + meter->all.dropped,
+        .marked_packets = pulse.marked_packets,
+        .silences = pulse.silences,
+        .rtt_ns = MAX(pulse.rtt_ns, meter->rtt_ns),
+        .queue_ns = packets == 0 ? 0 : meter->waited_ns / packets,
+        .target_ns = pulse.target_ns,
+        .left_bps = truth_tight_bps(sim->scenario, &sim->net, from, to, sim->now_ns, &rate_bps),
+        .silent = pulse.silent || sim->hosts[to].node == NULL, /* the sender may not know yet */
+        .duty = pulse.duty};
     meter->waited_ns = 0;
     liveness_on_look(&meter->liveness, &look);
 }

@@ -20,6 +20,8 @@ class Cell:
     seeds: int = 0             # 0: as the run says
     arguments: tuple = ()      # of sluice-sim, instead of a scenario file
     told: Callable = None      # of a report: what else its line says
+    kept: Callable = None      # of a report: what the judgement across cells needs besides figures
+    first_seed: int = 1
     command: list = ()         # both as run, filled when the cell is written
     identity: str = ""
 

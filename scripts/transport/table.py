@@ -20,7 +20,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from transport import clocks, compare, edges, hosts, marks, rows, shares
+from transport import clocks, compare, edges, hosts, marks, reroute, rows, shares
 from transport.cells import reached, yaml_text
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -56,6 +56,7 @@ ROWS = {  # name: cells, judgement across cells, what the row is
     "clockmix": (clocks.clockmix, None, "clocks that drift and are set, beside other trouble"),
     "drift": (clocks.drift, None, "clocks that drift apart"),
     "tenG": (rows.tengig, None, "10 Gbit/s x RTT x loss"),
+    "reroute": (reroute.reroute, reroute.reroute_back, "a path that becomes longer"),
     "random": (rows.random, rows.random_share, "random neighbours"),
     "wholefile": (rows.wholefile, None, "whole-file goodput, 60 s, plan rate known"),
     "jitter": (rows.jitter, rows.jitter_columns, "jitter grid, three receivers, 1 Gbit/s"),
@@ -120,6 +121,8 @@ def simulate(row, cell, seed, options):
     run["figures"] = {name: value for name, value, _, _ in figures}
     if cell.told:
         run["told"] = cell.told(report)
+    if cell.kept:
+        run["kept"] = cell.kept(report)
     run["asked"] = {name: [comparison, limit] for name, _, comparison, limit in figures}
     return run
 
@@ -281,7 +284,7 @@ def run_all(cells, options):
             key = f"{row}/{cell.name}"
             waiting.append((row, cell, key, [
                 earlier.get((key, seed, cell.identity)) or pool.submit(simulate, row, cell, seed, options)
-                for seed in range(1, seeds_of(cell, options) + 1)]))
+                for seed in range(cell.first_seed, cell.first_seed + seeds_of(cell, options))]))
         for row, cell, key, futures in waiting:
             runs = [future if isinstance(future, dict) else future.result() for future in futures]
             figures = judged(runs)
@@ -306,7 +309,8 @@ def parse(arguments):
                         metavar="SEED,…", help="of the row random: 200 draws each; default 1")
     parser.add_argument("--jobs", type=int, default=2, help="simulations at once")
     parser.add_argument("--congestion", default="bql", help="strategy of the edges")
-    parser.add_argument("--directory", default=os.path.join(ROOT, "build/transport"), help="where cells are written")
+    parser.add_argument("--directory", help="where cells are written; default build/transport, of another strategy than bql\n"
+                        "build/transport-NAME")
     parser.add_argument("--write-only", action="store_true", help="write the cells and run nothing")
     parser.add_argument("--keep", action="store_true", help="keep each run's JSON beside its cell")
     parser.add_argument("--result", metavar="FILE", help="JSON: every run, cell and row")
@@ -315,6 +319,9 @@ def parse(arguments):
     parser.add_argument("--sim", metavar="FILE", default=SIM, help="the simulator; default build/app/sim/sluice-sim")
     parser.add_argument("--no-build", action="store_true", help="take build/ as it is")
     options = parser.parse_args(arguments)
+    if options.directory is None:
+        own = "" if options.congestion == "bql" else "-" + options.congestion
+        options.directory = os.path.join(ROOT, "build/transport" + own)
     options.sim, options.directory = os.path.abspath(options.sim), os.path.abspath(options.directory)
     if options.resume and not options.result:
         parser.error("--resume needs --result FILE")

@@ -22,6 +22,7 @@ struct leg {
     uint32_t otherwise_percent; /* of the time it is limited by something else */
     uint32_t asleep_percent;    /* its host stands still */
     enum congestion_duty duty;
+    uint32_t left_mbps; /* what the path leaves; 0: nobody knows */
     bool marked, silent, begins;
 };
 
@@ -47,6 +48,7 @@ static void step(struct world *world, const struct leg *leg, uint64_t rtt_ns)
     look->rtt_ns = rtt_ns;
     look->queue_ns = leg->queue_us * NS_PER_US;
     look->target_ns = TARGET_NS;
+    look->left_bps = leg->left_mbps * 1000000ULL;
     look->silent = leg->silent;
     look->duty = leg->duty;
     liveness_on_look(&world->liveness, look);
@@ -99,9 +101,25 @@ static const struct {
      45000},
     {"what was long ago is forgotten",
      10,
-     {{.ms = 5000, .mbps = 100, OWES}, {.ms = 60000, .mbps = 20, OWES}},
-     8500,
-     11000},
+     {{.ms = 5000, .mbps = 100, OWES}, {.ms = 300000, .mbps = 20, OWES}},
+     105000,
+     135000},
+    {"below half for long: a path that changed",
+     10,
+     {{.ms = 5000, .mbps = 100, OWES}, {.ms = 20000, .mbps = 45, OWES}},
+     19500,
+     20000},
+    {"… of which a part was counted before",
+     10,
+     {{.ms = 5000, .mbps = 100, OWES}, {.ms = 4000, .mbps = 20, OWES}, {.ms = 16000, .mbps = 45, OWES}},
+     19500,
+     20000},
+    {"… for 9 s", 10, {{.ms = 5000, .mbps = 100, OWES}, {.ms = 9000, .mbps = 45, OWES}}, 0, 0},
+    {"all that the path leaves now",
+     10,
+     {{.ms = 5000, .mbps = 100, OWES}, {.ms = 20000, .mbps = 20, .left_mbps = 25, OWES}},
+     0,
+     0},
     {"twice",
      10,
      {{.ms = 5000, .mbps = 100, OWES},

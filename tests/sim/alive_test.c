@@ -144,7 +144,7 @@ static void alive__by_truth(void **state)
         {"at a fifth", 20 * MBPS, 200 * MBPS, CONGESTION_OWES_RATE, true, false},
         {"at a third", 33 * MBPS, 200 * MBPS, CONGESTION_OWES_RATE, false, false},
         {"the path is that slow", FULL_BPS, 10 * MBPS, CONGESTION_OWES_RATE, false, false},
-        {"the path is slower, the edge still more", 4 * MBPS, 20 * MBPS, CONGESTION_OWES_RATE, true, true},
+        {"the path is slower, the edge still more", 4 * MBPS, 20 * MBPS, CONGESTION_OWES_RATE, true, false},
         {"owes nothing", 5 * MBPS, 200 * MBPS, CONGESTION_OWES_NOTHING, false, false},
         {"holds", 10 * MBPS, 200 * MBPS, CONGESTION_HOLDS, false, false},
         {"holds too little", 5 * MBPS, 200 * MBPS, CONGESTION_HOLDS, true, true},

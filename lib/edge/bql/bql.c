@@ -42,9 +42,10 @@
 #include "edge/bql/train.h"
 #include "edge/gather.h"
 
-#define KNOWN_PPM   995000
-#define HOLDS_PPM   900000  /* of the ceiling: parked near it */
-#define LIMITED_PPM 1020000 /* of what an application sends, that it isn't limited by the rate */
+#define KNOWN_PPM        995000
+#define START_RESTS_RTTS 4       /* what a start leaves in the queue has gone */
+#define HOLDS_PPM        900000  /* of the ceiling: parked near it */
+#define LIMITED_PPM      1020000 /* of what an application sends, that it isn't limited by the rate */
 
 static const char *const phase_names[] = {
     [BQL_TRAIN] = "train", [BQL_START] = "start",     [BQL_TRACK] = "track",    [BQL_CALM] = "calm",
@@ -186,6 +187,7 @@ static void publish(struct congestion *congestion, uint64_t rtt_ns)
 {
     const struct bql *bql = bql_of(congestion);
     congestion->rate_bps = bql->rate_bps;
+    congestion->path_renewed = bql->path.renewed;
     congestion->in_flight_max_bytes = congestion_in_flight_bytes(bql->rate_bps, rtt_ns);
     /* What was on trial is still under way. */
     if (bql->phase == BQL_START)
@@ -312,13 +314,40 @@ static enum bql_room_use room_use(const struct bql *bql)
     return tries ? BQL_ROOM_RATE : BQL_ROOM_QUEUE;
 }
 
+/* A path that becomes longer, or falls silent for a moment: among others a queue steps as they come and go, on a
+ * path of few packets all of it is chance, and the edge's own start fills a queue as fast. True: nothing came for a
+ * while. */
+static bool look_for_step(struct bql *bql, const struct congestion_sample *sample)
+{
+    struct path_step *step = &bql->path.step;
+    bool starts = bql->phase == BQL_TRAIN || bql->phase == BQL_START;
+    bool alone = bql_refresh_is_uncrowded(&bql->refresh, &bql->path) && !bql_path_is_sparse(&bql->path);
+    if (starts)
+        path_step_rest(step, sample->now_ns + START_RESTS_RTTS * sample->rtt_smoothed_ns);
+    else if (!alone && step->since_ns == 0)
+        path_step_rest(step, step->rests_ns);
+    bql_path_look_for_step(&bql->path, sample, bql->rate_bps);
+    return step->paused && alone && !starts;
+}
+
+/* What an outage lost and delivered says nothing of any rate. */
+static void pass_outage(struct bql *bql)
+{
+    bql_path_interrupt(&bql->path, bql->path.now_ns);
+    bql_rounds_start(&bql->rounds, &bql->path, bql->path.now_ns);
+    bql->rounds.restored_ns = bql->path.now_ns;
+}
+
 static void note_sample(struct bql *bql, const struct congestion_sample *sample)
 {
+    bool paused = look_for_step(bql, sample);
     bql_path_on_sample(&bql->path, sample, bql->rate_bps);
     /* Edges of a crowd, which refresh together, keep their balance by what they leave each other. */
     if (bql->phase == BQL_REFRESH && bql_refresh_alone(&bql->refresh, &bql->path))
         bql_path_hold_back(&bql->path);
     bql_rounds_on_sample(&bql->rounds, &bql->path, sample);
+    if (paused)
+        pass_outage(bql);
     if (bql->phase != BQL_TRAIN && bql->phase != BQL_COMPETE)
         bql_room_on_sample(&bql->room, &bql->path, sample, bql->rate_bps, room_use(bql));
     bql_contest_on_sample(&bql->contest, &bql->path, sample);
@@ -329,15 +358,18 @@ static void note_sample(struct bql *bql, const struct congestion_sample *sample)
 }
 
 /* What interrupts phases. */
-static void look_beyond_phase(struct bql *bql, const struct bql_view *view,
-                              const struct congestion_sample *sample)
+static void look_beyond_phase(struct bql *bql, struct bql_view *view, const struct congestion_sample *sample)
 {
     struct bql_round round;
     if (bql_rounds_end(&bql->rounds, &bql->path, &round)) {
         struct bql_move move = on_round(bql, view, &round);
         carry_out(bql, &move, view);
     }
-    bql_refresh_judge(&bql->refresh, &bql->path, view, sample, bql->phase == BQL_REFRESH);
+    struct bql_move renewed =
+        bql_refresh_judge(&bql->refresh, &bql->path, view, sample, bql->phase == BQL_REFRESH);
+    carry_out(bql, &renewed, view);
+    if (renewed.enters)
+        bql_path_view(&bql->path, sample, bql->rate_bps, true, view);
     bool due = bql_refresh_due(&bql->refresh, &bql->path, &bql->rounds, view, bql->rate_bps);
     if (due && (bql->phase == BQL_TRACK || bql->phase == BQL_CALM || bql->phase == BQL_PARK)) {
         struct bql_move move = bql_to_phase(BQL_REFRESH);
@@ -413,6 +445,7 @@ static void bql_on_ack(struct congestion *congestion, const struct congestion_sa
     struct bql_view view;
     note_sample(bql, sample);
     bql_path_view(&bql->path, sample, bql->rate_bps, bql->phase == BQL_TRACK, &view);
+    bql->path.renewed = false;
     look_beyond_phase(bql, &view, sample);
     bool calm = bql->phase == BQL_CALM;
     struct bql_move move = step(bql, &view, sample);
@@ -473,6 +506,7 @@ static void bql_view(const struct congestion *congestion, struct congestion_view
                                      .capacity_bps = bql->path.capacity_bps,
                                      .queue_ns = path_delay_queue_ns(&bql->path.delay),
                                      .target_ns = bql_path_target_ns(&bql->path, at_bps),
+                                     .base_old = bql_refresh_is_overdue(&bql->path),
                                      .jitter_ns = path_delay_jitter_ns(&bql->path.delay),
                                      .buffer_ns = bql->path.queue_max_ns,
                                      .competitive_ns = bql->competitive_ns,

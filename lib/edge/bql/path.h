@@ -24,6 +24,7 @@
 #include "edge/congestion.h"
 #include "edge/path_delay.h"
 #include "edge/path_rate.h"
+#include "edge/path_step.h"
 
 struct bql_path {
     struct path_delay delay;
@@ -31,6 +32,7 @@ struct bql_path {
     struct bql_chance chance;
     struct bql_heed heed;
     struct bql_wait wait;
+    struct path_step step;
     uint64_t kept_jitter_ns;    /* Jo */
     int64_t base_ns;            /* of the newest sample … */
     uint64_t base_bps;          /* … and the deliveries when it was seen first */
@@ -55,6 +57,7 @@ struct bql_path {
     /* q* is at most this: half of the queue at which the buffer lost packets, a quarter more after each hold time;
      * TIME_NEVER: not seen. When it was set. */
     uint64_t queue_max_ns, queue_max_set_ns;
+    bool renewed;               /* the path has become longer: what was known of round trips is of another */
     uint64_t queue_max_hold_ns; /* so long it holds before it is tried anew */
 };
 
@@ -77,6 +80,8 @@ void bql_path_init(struct bql_path *path, uint64_t packet_bytes, uint64_t rtt_ns
                    uint64_t now_ns);
 /* Feeds the filters. */
 void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps);
+/* Before that: looks for a step of the path's length. */
+void bql_path_look_for_step(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps);
 /* … and then C, from deliveries: not while a train is under way. */
 void bql_path_observe_capacity(struct bql_path *path, uint64_t rate_bps);
 /* predicts: what is under way counts. */

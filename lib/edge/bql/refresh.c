@@ -14,6 +14,8 @@
 #define SUPPOSED_PART    10 /* of the time: after a queue was taken for packets that wait */
 #define STARVING_PART    5  /* of the time: a rate that is far too low */
 #define SHARES_PERCENT   90
+#define STEP_PART        4 /* of q*: a step that is no less */
+#define CROWDS_PERCENT   75
 #define MOVES_PART       32 /* of q*: a queue of others does in any refresh */
 
 /* An edge that has the path for its own finds that it takes the same all the time. */
@@ -32,6 +34,8 @@ static bool shares(struct bql_refresh *refresh, const struct bql_path *path)
         refresh->least_bps =
             MIN(refresh->least_bps > 0 ? refresh->least_bps : TIME_NEVER, path->capacity_bps);
     }
+    if (refresh->least_bps < refresh->most_bps / 100 * CROWDS_PERCENT || refresh->crowd_ns == 0)
+        refresh->crowd_ns = path->now_ns;
     return refresh->least_bps < refresh->most_bps / 100 * SHARES_PERCENT;
 }
 
@@ -72,6 +76,18 @@ bool bql_refresh_alone(const struct bql_refresh *refresh, const struct bql_path 
     return elapsed_ns(path->now_ns, refresh->shared_ns) > MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns);
 }
 
+bool bql_refresh_is_uncrowded(const struct bql_refresh *refresh, const struct bql_path *path)
+{
+    return elapsed_ns(path->now_ns, refresh->crowd_ns) > MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns) &&
+           refresh->crowd_ns > 0;
+}
+
+bool bql_refresh_is_overdue(const struct bql_path *path)
+{
+    uint64_t late_ns = MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns);
+    return elapsed_ns(path->now_ns, path->delay.base_seen_ns) > 2 * late_ns;
+}
+
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
                      const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps)
 {
@@ -96,7 +112,9 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
     bool doubtful = bql_doubt_due(&refresh->doubt, path, view);
     bool supposed =
         path->supposed_ns > 0 && elapsed_ns(view->now_ns, path->supposed_ns) >= late_ns / SUPPOSED_PART;
-    if (bql_heed_doubts(&path->heed, view->now_ns) || starving_ns >= late_ns / STARVING_PART || supposed)
+    if (path->step.stepped && refresh->start_ns == 0)
+        refresh->next = BQL_REFRESH_STEP;
+    else if (bql_heed_doubts(&path->heed, view->now_ns) || starving_ns >= late_ns / STARVING_PART || supposed)
         refresh->next = BQL_REFRESH_NEEDED;
     else if (since_ns >= due_ns || (falls && since_ns >= join_ns))
         refresh->next = since_ns < late_ns / 2 ? BQL_REFRESH_EARLY : BQL_REFRESH_NEEDED;
@@ -137,6 +155,8 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
 {
     bql_doubt_begin(&refresh->doubt, path, view);
     refresh->why = refresh->next;
+    if (refresh->why == BQL_REFRESH_STEP)
+        rate_bps = path->step.known.rate_bps;
     refresh->count += refresh->why == BQL_REFRESH_NEEDED || refresh->why == BQL_REFRESH_EARLY;
     uint64_t brief_bps = begin_brief(refresh, path, view, rate_bps);
     bql_retest_begin(&refresh->retest);
@@ -150,7 +170,7 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
     refresh->most_bps = 0;
     refresh->queue_ns = path_delay_queue_ns(&path->delay);
     bool heeds = bql_heed_doubts(&path->heed, path->now_ns);
-    refresh->whole = heeds || path->supposed_ns > 0;
+    refresh->whole = heeds || path->supposed_ns > 0 || refresh->why == BQL_REFRESH_STEP;
     path->supposed_ns = 0;
     if (heeds)
         bql_heed_try(&path->heed, path->now_ns, refresh->end_ns);
@@ -180,7 +200,8 @@ struct bql_move bql_refresh_step(struct bql_refresh *refresh, const struct bql_p
     if (refresh->brief_ns > 0)
         return brief_step(refresh, path, view);
     /* The path may have become slower just then, which is what asked for it: half of what it takes now. */
-    bool before = view->newest_sent_ns < refresh->start_ns && view->capacity_bps > 0;
+    bool before = view->newest_sent_ns < refresh->start_ns && view->capacity_bps > 0 &&
+                  refresh->why != BQL_REFRESH_STEP;
     if (before)
         refresh->before_bps = MIN(refresh->before_bps, view->capacity_bps);
     bool seen = path->delay.base_seen_ns == view->now_ns;
@@ -221,22 +242,49 @@ static int64_t allowed_ns(const struct bql_refresh *refresh, const struct bql_pa
     return (int64_t)MIN(view->target_ns, bql_path_usual_target_ns(path, refresh->seen_bps) / 2 * 3);
 }
 
+/* What half the rate leaves of a step is the path's, unless more went than the edge keeps in a queue. */
+static struct bql_move judge_step(struct bql_refresh *refresh, struct bql_path *path,
+                                  const struct bql_view *view)
+{
+    struct path_known known = path->step.known;
+    uint64_t known_bps = known.capacity_bps > 0 ? known.capacity_bps : known.rate_bps;
+    uint64_t target_ns = bql_path_target_ns(path, known_bps);
+    int64_t most_ns = (int64_t)(target_ns + path_delay_jitter_ns(&path->delay) / STEP_PART);
+    bool seen = refresh->least_owd_ns != INT64_MAX;
+    bool above =
+        seen && refresh->least_owd_ns - path_delay_empty_ns(&path->delay) > (int64_t)(target_ns / STEP_PART);
+    bool stays = refresh->before_owd_ns - refresh->least_owd_ns < most_ns;
+    refresh->start_ns = 0;
+    path_step_rest(&path->step, view->now_ns);
+    if (!above || !stays)
+        return bql_stay();
+    path_delay_renew_base(&path->delay, refresh->least_owd_ns, view->now_ns);
+    path_delay_forget_jump(&path->delay, known.jitter_ns);
+    bql_path_interrupt(path, view->now_ns);
+    path->capacity_bps = known.capacity_bps;
+    path->renewed = true;
+    return bql_to_phase_at(BQL_TRACK, known.rate_bps);
+}
+
 /* Others may have kept a queue meanwhile, but none above the target for long. One that half the rate makes
  * shorter by a quarter of the time is the edge's own, too long to be gone by then. */
-void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const struct bql_view *view,
-                       const struct congestion_sample *sample, bool lasts)
+struct bql_move bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path,
+                                  const struct bql_view *view, const struct congestion_sample *sample,
+                                  bool lasts)
 {
     if (refresh->start_ns == 0)
-        return;
+        return bql_stay();
     if (sample->owd_known && view->newest_sent_ns >= refresh->start_ns)
         refresh->least_owd_ns = MIN(refresh->least_owd_ns, sample->owd_ns);
     if (view->newest_sent_ns >= refresh->start_ns)
         bql_retest_on_sample(&refresh->retest, sample);
     if (lasts || view->newest_sent_ns < refresh->end_ns)
-        return;
+        return bql_stay();
     if (refresh->halves)
         bql_retest_end(&refresh->retest, &path->chance);
     bql_doubt_end(&refresh->doubt, path);
+    if (refresh->why == BQL_REFRESH_STEP)
+        return judge_step(refresh, path, view);
     bool seen = refresh->least_owd_ns != INT64_MAX;
     bool above =
         seen && refresh->least_owd_ns - path_delay_empty_ns(&path->delay) > allowed_ns(refresh, path, view);
@@ -249,4 +297,5 @@ void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const
     if (refresh->above >= 2 && !early)
         path_delay_renew_base(&path->delay, refresh->least_owd_ns, view->now_ns);
     refresh->start_ns = 0;
+    return bql_stay();
 }

@@ -42,7 +42,8 @@ enum bql_refresh_why {
     BQL_REFRESH_NEEDED, /* it is time, marks or a starving rate ask, or a wait was supposed */
     BQL_REFRESH_EARLY,  /* less than half of the usual time after the last: others keep their queue */
     BQL_REFRESH_DOUBT,  /* the clock may hide a queue */
-    BQL_REFRESH_CHANCE  /* only p0 is tried */
+    BQL_REFRESH_CHANCE, /* only p0 is tried */
+    BQL_REFRESH_STEP    /* the path seems to have become longer all at once (path_step.h) */
 };
 
 /* Outlives the phase: its verdict comes when what was sent meanwhile has come. */
@@ -63,6 +64,7 @@ struct bql_refresh {
     struct bql_doubt doubt;
     struct bql_retest retest;
     uint64_t shared_ns;             /* when C last showed others, or the edge began */
+    uint64_t crowd_ns;              /* … when by more than jitter makes of it; 0: nothing known */
     uint64_t early_from_ns;         /* C may show what the path itself has become, until then */
     enum bql_refresh_why next, why; /* of one that began now; of the newest */
     uint32_t count;                 /* NEEDED and EARLY ones: first gaps are short */
@@ -71,6 +73,10 @@ struct bql_refresh {
 
 /* For max(10 s, 20 RTT) the edge was there, and C showed no others. */
 bool bql_refresh_alone(const struct bql_refresh *refresh, const struct bql_path *path);
+/* The same, but for what jitter makes of C on a slow path. */
+bool bql_refresh_is_uncrowded(const struct bql_refresh *refresh, const struct bql_path *path);
+/* The base was not seen for twice the time after which it is looked for. */
+bool bql_refresh_is_overdue(const struct bql_path *path);
 /* Whether it is time. To be asked at each sample. */
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
                      const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps);
@@ -80,6 +86,8 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
 /* Ends when the base was seen, or time is up. */
 struct bql_move bql_refresh_step(struct bql_refresh *refresh, const struct bql_path *path,
                                  const struct bql_view *view);
-/* The verdict upon what a refresh saw, in whatever phase; lasts: it still goes on. */
-void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const struct bql_view *view,
-                       const struct congestion_sample *sample, bool lasts);
+/* The verdict upon what a refresh saw, in whatever phase; lasts: it still goes on. Moves where the path has become
+ * longer: to the rate of before. */
+struct bql_move bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path,
+                                  const struct bql_view *view, const struct congestion_sample *sample,
+                                  bool lasts);
