@@ -37,7 +37,11 @@ static void look_for_step(struct path_step *step, const struct congestion_sample
     int64_t rise_ns = sample->owd_ns - before_ns;
     /* The ack that tells of both sides still has the least of the one before. */
     bool torn = step->count - step->torn_count < PATH_STEP_ACKS && (int64_t)step->torn_ns > rise_ns / 2;
-    uint64_t grows_ns = step->paused || torn ? 0 : look->rtt_ns / ACKS_PER_RTT * GROWTH_PERCENT / 100;
+    uint64_t grows_ns = look->rtt_ns / ACKS_PER_RTT * GROWTH_PERCENT / 100;
+    if (look->stands)
+        grows_ns = MIN(grows_ns, look->known.jitter_ns);
+    if (step->paused || torn)
+        grows_ns = 0;
     if (rise_ns > (int64_t)(look->noise_ns + grows_ns))
         open_step(step, sample, before_ns, rise_ns);
 }

@@ -1,11 +1,12 @@
 /* A path that becomes longer all at once: its least delay steps up, by more than a queue grows in the time, and
  * stays there. A reroute looks like that; a queue grows over round trips, and goes on moving.
  *
- *     before    least of the newest few acks; where none came for a while (an outage, a pause, a host that stood
- *               still) the empty path, for what was in the queue has gone by then
+ *     before    least of the newest few acks; where nothing was delivered for a while (an outage, a pause) the empty
+ *               path, for what was in the queue has gone by then
  *     rise      delay of an ack above that
- *     opens     where rise is more than `noise`, and than what a queue grows by from ack to ack. That has no say
- *               where neighbours differ by about as much, for no queue does that, nor after a while without acks
+ *     opens     where rise is more than `noise`, and than what a queue grows by from ack to ack: as a start of others
+ *               fills it, or no more than jitter where it stood for long. That has no say where neighbours differ by
+ *               about as much, for no queue does that, nor after a while in which nothing was delivered
  *     stepped   for a part of a round trip, and PATH_STEP_ACKS acks, none came within 3/4 of the rise of the empty
  *               path, and none above one and a half of it; until one does the former
  *
@@ -56,6 +57,7 @@ struct path_step_look {
     uint64_t noise_ns; /* so much the least of an ack differs from the next one's */
     uint64_t rtt_ns;
     uint64_t delivered_bps;  /* of late */
+    bool stands;             /* there was a queue for long, which the edge keeps as it is */
     struct path_known known; /* before this ack */
 };
 

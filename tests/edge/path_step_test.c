@@ -20,8 +20,9 @@
 struct row {
     const char *what;
     int64_t owd_us[ROW_ACKS];
-    uint64_t gap_ms;  /* before the first of them */
-    bool told;        /* … acks were lost, not packets */
+    uint64_t gap_ms; /* before the first of them */
+    bool told;       /* … acks were lost, not packets */
+    bool stands;
     uint64_t jump_us; /* told by the first, and usual jitter */
     uint64_t jitter_us;
     uint64_t wait_us; /* of the receiver's host, for the first three */
@@ -45,6 +46,7 @@ static void look(struct path_step *step, const struct row *row, int64_t owd_us, 
                                    .noise_ns = NOISE_US * NS_PER_US,
                                    .rtt_ns = 40 * NS_PER_MS,
                                    .delivered_bps = RATE_BPS,
+                                   .stands = row->stands,
                                    .known = {rate_bps, rate_bps, row->jitter_us * NS_PER_US}};
     path_step_on_sample(step, &sample, &known);
 }
@@ -70,6 +72,15 @@ static void path_step__is_what_no_queue_does(void **state)
         {"12 ms longer", {34000, 34000, 34000, 34000, 34000, 34000}, .stepped_at = 4},
         {"… as the edge's own queue goes", {34000, 33000, 32000, 32000, 32000, 32000}, .stepped_at = 4},
         {"3 ms: less than a queue may grow by", {25000, 25000, 25000, 25000, 25000, 25000}, .stepped_at = -1},
+        {"… but not where one stood, and was kept as it is",
+         {25000, 25000, 25000, 25000, 25000},
+         .stands = true,
+         .stepped_at = 4},
+        {"… but for jitter",
+         {25000, 25000, 25000, 25000, 25000},
+         .stands = true,
+         .jitter_us = 1500,
+         .stepped_at = -1},
         {"… but not between neighbours",
          {25000, 25000, 25000, 25000, 25000},
          .jump_us = 3000,

@@ -16,6 +16,7 @@
 #define WAITS_PER_LOOP      4
 #define TELLING_NS          (NS_PER_S / 4)
 #define TELLING_PACKETS_MIN 4
+#define STANDS_LOOPS        8
 #define STEP_PART           4 /* of q* and of J: what acks differ by */
 #define BUFFER_HOLD_NS      (2 * NS_PER_S)
 
@@ -122,12 +123,14 @@ static uint64_t own_jump_ns(const struct bql_path *path)
 void bql_path_look_for_step(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
 {
     uint64_t jitter_ns = path_delay_jitter_ns(&path->delay);
+    uint64_t stood_ns = path->standing_ns > 0 ? elapsed_ns(path->delivered_ns, path->standing_ns) : 0;
     const struct path_step_look look = {
         .empty_ns = path_delay_empty_ns(&path->delay),
         .noise_ns = bql_path_target_ns(path, bql_path_steers_by_bps(path, rate_bps)) / STEP_PART +
                     jitter_ns / STEP_PART,
         .rtt_ns = path->rtt_ns,
         .delivered_bps = path->delivered_bps,
+        .stands = stood_ns > STANDS_LOOPS * path->loop_ns,
         .known = {.rate_bps = rate_bps, .capacity_bps = path->capacity_bps, .jitter_ns = jitter_ns}};
     path_step_on_sample(&path->step, sample, &look);
 }
