@@ -306,12 +306,13 @@ static void begin_still(struct scavenger *scavenger, uint64_t lasts_ns, uint64_t
 /* What stays of a step while the edge keeps still is the path's. */
 static void judge_step(struct scavenger *scavenger, uint64_t now_ns)
 {
-    int64_t above_ns = scavenger->still_owd_ns - path_delay_empty_ns(&scavenger->delay);
     path_delay_forget_jump(&scavenger->delay, scavenger->step.known.jitter_ns);
     path_step_rest(&scavenger->step, now_ns);
     scavenger->tries_step = false;
-    if (scavenger->still_owd_ns == INT64_MAX ||
-        above_ns <= (int64_t)target_at_ns(scavenger, scavenger->stilled_bps) / STEP_PART)
+    if (scavenger->still_owd_ns == INT64_MAX)
+        return;
+    int64_t above_ns = scavenger->still_owd_ns - path_delay_empty_ns(&scavenger->delay);
+    if (above_ns <= (int64_t)target_at_ns(scavenger, scavenger->stilled_bps) / STEP_PART)
         return;
     path_delay_renew_base(&scavenger->delay, scavenger->still_owd_ns, now_ns);
     scavenger->renewed = true;

@@ -169,7 +169,7 @@ def reroute_back(cells):
         full = mean(reference[round(at / STEP_S):])
         found.append((name, back_s(values, at, full) if full else None))
     told = sorted(found, key=lambda item: -1e9 if item[1] is None else -item[1])
-    for name, seconds in told[:60]:
+    for name, seconds in told:
         if seconds is None or seconds > 10:
             print(f"     {name:<44} back {'never' if seconds is None else f'after {seconds:g} s'}")
     known = [seconds for _, seconds in found if seconds is not None]

@@ -253,7 +253,7 @@ static struct bql_move judge_step(struct bql_refresh *refresh, struct bql_path *
     bool seen = refresh->least_owd_ns != INT64_MAX;
     bool above =
         seen && refresh->least_owd_ns - path_delay_empty_ns(&path->delay) > (int64_t)(target_ns / STEP_PART);
-    bool stays = refresh->before_owd_ns - refresh->least_owd_ns < most_ns;
+    bool stays = seen && refresh->before_owd_ns - refresh->least_owd_ns < most_ns;
     refresh->start_ns = 0;
     path_step_rest(&path->step, view->now_ns);
     if (!above || !stays)
