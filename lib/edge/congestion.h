@@ -49,7 +49,7 @@ struct congestion_sample {
 };
 
 /* Room for the state of any strategy; each asserts that its own fits. */
-#define CONGESTION_STATE_BYTES 2816
+#define CONGESTION_STATE_BYTES 2880
 
 struct congestion {
     const struct congestion_type *type;

@@ -18,10 +18,14 @@
  * nothing is sent (path_marks.h). 0.75 ms is less than a third of what bql keeps, so the queue of one bql edge
  * is enough to yield to.
  *
- * A queue that stood when the edge began is not seen until it falls, so every 10 s (20 RTT) without a sight
- * of the base the edge keeps still for a round trip, as LEDBAT++ does (draft-irtf-iccrg-ledbat-plus-plus);
- * bql edges and BBR run the queue dry about as often. Halving was tuned against CUBIC, BBRv1 and bql at 50
- * ms: slower ones keep more than a tenth beside bql. */
+ * A queue that stood when the edge began is not seen until it falls, so every 10 s (20 RTT) without a sight of the base
+ * the edge keeps still, as LEDBAT++ does (draft-irtf-iccrg-ledbat-plus-plus), and until what leaves behind its own queue
+ * has come; bql edges and BBR run the queue dry about as often. Where three in a row find the same level above the base
+ * the path has become longer, and that is the base: others' queue moves in half a minute, and where it does not, as
+ * CUBIC's for up to 10 s at 1 Gbit/s, the base falls with it later. A path that becomes longer all at once
+ * (path_step.h) asks for one at once, which is enough by itself and brings back the rate of before.
+ *
+ * Halving was tuned against CUBIC, BBRv1 and bql at 50 ms: slower ones keep more than a tenth beside bql. */
 #include "edge/congestion.h"
 
 #include "base/units.h"
@@ -47,8 +51,9 @@
 #define LOSS_PPM         10000
 #define STILL_NS         (10 * NS_PER_S)
 #define STILL_RTTS       20
-#define STEP_STILL_RTTS  3
+#define STILL_LASTS_RTTS 3 /* what leaves once its own queue has gone is told of by then */
 #define STEP_PART        4 /* of q* and of jitter: what acks differ by */
+#define STILL_LEVELS     3 /* CUBIC keeps a queue at a level from one to the next */
 #define TRIAL_RTTS       3
 #define STEADY_ROUNDS    2                 /* until what a higher rate did is known */
 #define OWN_RATE_NS      (200 * NS_PER_MS) /* so old the receiver's own rate may be: node/peer/port.c */
@@ -60,27 +65,30 @@ struct scavenger {
     struct path_step step;
     uint64_t rate_bps;
     uint64_t rtt_ns;
-    uint64_t packet_bytes;  /* on the wire: of a full packet, then the mean of late */
-    uint64_t told_bytes;    /* delivered, as told last */
-    uint64_t changed_ns;    /* beginning of the round */
-    uint64_t acked, lost;   /* packets of the round */
-    uint32_t loss_ppm;      /* usual */
-    uint64_t full_bps;      /* deliveries when a queue came up last */
-    uint64_t most_bps;      /* the most of these of late */
-    uint64_t marked_ns;     /* when packets were marked last; 0: never */
-    bool marked;            /* packets were, of late */
-    bool others;            /* were present in the round before */
-    uint32_t calm_rounds;   /* in a row */
-    uint32_t steady_rounds; /* since the rate grew */
-    uint64_t still_end_ns;  /* until then it keeps still to see the base */
-    uint64_t stilled_bps;   /* rate to go back to; 0: it does not */
-    uint64_t stilled_ns;    /* when it began */
-    bool tries_step;        /* it does for a step of the path */
-    int64_t still_owd_ns;   /* least delay of what left since then */
-    bool least;             /* the rate is as low as it gets */
-    bool renewed;           /* the path is longer, as just found */
-    bool limited;           /* the round was limited by something else */
-    uint64_t fell_ns;       /* when the rate fell last */
+    uint64_t packet_bytes;   /* on the wire: of a full packet, then the mean of late */
+    uint64_t told_bytes;     /* delivered, as told last */
+    uint64_t changed_ns;     /* beginning of the round */
+    uint64_t acked, lost;    /* packets of the round */
+    uint32_t loss_ppm;       /* usual */
+    uint64_t full_bps;       /* deliveries when a queue came up last */
+    uint64_t most_bps;       /* the most of these of late */
+    uint64_t marked_ns;      /* when packets were marked last; 0: never */
+    bool marked;             /* packets were, of late */
+    bool others;             /* were present in the round before */
+    uint32_t calm_rounds;    /* in a row */
+    uint32_t steady_rounds;  /* since the rate grew */
+    uint64_t still_end_ns;   /* until then it keeps still to see the base */
+    uint64_t stilled_bps;    /* rate to go back to; 0: it does not */
+    uint64_t stilled_ns;     /* when it began */
+    bool tries_step;         /* it does for a step of the path … */
+    struct path_known known; /* … what was known before */
+    int64_t still_owd_ns;    /* least delay of what left since then */
+    int64_t level_owd_ns;    /* that of the one before … */
+    uint32_t levels;         /* … and of so many, above the base */
+    bool least;              /* the rate is as low as it gets */
+    bool renewed;            /* the path is longer, as just found */
+    bool limited;            /* the round was limited by something else */
+    uint64_t fell_ns;        /* when the rate fell last */
 };
 _Static_assert(sizeof(struct scavenger) <= CONGESTION_STATE_BYTES, "the state fits its room");
 
@@ -150,18 +158,30 @@ static uint64_t target_ns(const struct scavenger *scavenger)
     return target_at_ns(scavenger, scavenger->rate_bps);
 }
 
+/* Time without a sight of the base, after which it is looked for. */
+static uint64_t due_ns(const struct scavenger *scavenger)
+{
+    return MAX(STILL_NS, STILL_RTTS * scavenger->rtt_ns);
+}
+
+/* What the least of an ack differs by from the next one's. */
+static uint64_t noise_at_ns(const struct scavenger *scavenger, uint64_t rate_bps)
+{
+    return (target_at_ns(scavenger, rate_bps) + path_delay_jitter_ns(&scavenger->delay)) / STEP_PART;
+}
+
 static void note_step(struct scavenger *scavenger, const struct congestion_sample *sample)
 {
     uint64_t jitter_ns = path_delay_jitter_ns(&scavenger->delay);
     const struct path_step_look look = {.empty_ns = path_delay_empty_ns(&scavenger->delay),
-                                        .noise_ns = (target_ns(scavenger) + jitter_ns) / STEP_PART,
+                                        .noise_ns = noise_at_ns(scavenger, scavenger->rate_bps),
                                         .rtt_ns = scavenger->rtt_ns,
                                         .delivered_bps =
                                             path_rate_over(&scavenger->rate, scavenger->rtt_ns, 0),
                                         .known = {.rate_bps = scavenger->rate_bps, .jitter_ns = jitter_ns}};
     /* As slow as it gets there are others. */
     if (scavenger->least && scavenger->step.since_ns == 0)
-        path_step_rest(&scavenger->step, 0);
+        path_step_rest(&scavenger->step, scavenger->step.rests_ns);
     path_step_on_sample(&scavenger->step, sample, &look);
 }
 
@@ -177,9 +197,11 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
     uint64_t packets = bytes / scavenger->packet_bytes;
     scavenger->told_bytes = sample->delivered_bytes;
     note_step(scavenger, sample);
+    /* As slow as it may be, the base is no farther away than at its rate of usual. */
+    uint64_t near_ns = target_at_ns(scavenger, MAX(scavenger->rate_bps, scavenger->full_bps)) / 4;
     if (sample->owd_known)
-        path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns,
-                             target_ns(scavenger) / 4, sample->now_ns);
+        path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns, near_ns,
+                             sample->now_ns);
     path_delay_on_jump(&scavenger->delay, sample->jump_ns, sample->now_ns);
     path_marks_on_sample(&scavenger->marks,
                          path_marks_packets(&scavenger->marks, bytes, scavenger->packet_bytes),
@@ -253,8 +275,13 @@ static uint64_t risen_bps(struct scavenger *scavenger)
 {
     uint64_t rate_bps = scavenger->rate_bps, full_bps = scavenger->full_bps;
     bool beyond = rate_bps >= full_bps + full_bps / 20 && !minds_marks(scavenger);
+    uint64_t near_bps = rate_bps + muldiv64(rate_bps, RISE_NEAR_PPM, PPM);
+    /* Beyond it, what is too much shows a round trip later, and another passes until less helps: half the target
+     * each. */
+    uint64_t fills_ppm = muldiv64(target_ns(scavenger), PPM / 2, MAX(scavenger->rtt_ns, 1ULL));
+    uint64_t beyond_bps = rate_bps + muldiv64(rate_bps, MIN(RISE_NEAR_PPM, fills_ppm), PPM);
     if (rate_bps > full_bps / 100 * NEAR_PERCENT && !beyond)
-        return rate_bps + muldiv64(rate_bps, RISE_NEAR_PPM, PPM);
+        return MIN(near_bps, MAX(full_bps, beyond_bps));
     uint64_t rise_ppm = scavenger->calm_rounds > 6 ? RISE_FAST_PPM : RISE_PPM;
     uint64_t next_bps = rate_bps + muldiv64(rate_bps, rise_ppm, PPM);
     return rate_bps < full_bps ? MIN(next_bps, full_bps / 100 * (NEAR_PERCENT + 1)) : next_bps;
@@ -303,18 +330,40 @@ static void begin_still(struct scavenger *scavenger, uint64_t lasts_ns, uint64_t
     set_rate(scavenger, 0);
 }
 
-/* What stays of a step while the edge keeps still is the path's. */
+/* What stays of a step while the edge keeps still is the path's: at the rate of before. */
 static void judge_step(struct scavenger *scavenger, uint64_t now_ns)
 {
-    path_delay_forget_jump(&scavenger->delay, scavenger->step.known.jitter_ns);
-    path_step_rest(&scavenger->step, now_ns);
     scavenger->tries_step = false;
+    path_step_rest(&scavenger->step, now_ns + due_ns(scavenger));
     if (scavenger->still_owd_ns == INT64_MAX)
         return;
     int64_t above_ns = scavenger->still_owd_ns - path_delay_empty_ns(&scavenger->delay);
-    if (above_ns <= (int64_t)target_at_ns(scavenger, scavenger->stilled_bps) / STEP_PART)
+    if (above_ns <= (int64_t)target_at_ns(scavenger, scavenger->known.rate_bps) / STEP_PART)
         return;
+    path_step_rest(&scavenger->step, now_ns);
+    path_delay_forget_jump(&scavenger->delay, scavenger->known.jitter_ns);
     path_delay_renew_base(&scavenger->delay, scavenger->still_owd_ns, now_ns);
+    scavenger->stilled_bps = scavenger->known.rate_bps;
+    scavenger->renewed = true;
+}
+
+/* What several in a row leave alike is the path's: others keep no queue at a level for so long, and where one does
+ * all the same the base falls with the queue. */
+static void judge_still(struct scavenger *scavenger, uint64_t now_ns)
+{
+    int64_t level_ns = scavenger->still_owd_ns, before_ns = scavenger->level_owd_ns;
+    int64_t noise_ns = (int64_t)noise_at_ns(scavenger, MAX(scavenger->stilled_bps, scavenger->full_bps));
+    if (level_ns == INT64_MAX || level_ns - path_delay_empty_ns(&scavenger->delay) <= noise_ns) {
+        scavenger->levels = 0;
+        return;
+    }
+    bool alike = level_ns - before_ns <= noise_ns && before_ns - level_ns <= noise_ns;
+    scavenger->levels = scavenger->levels > 0 && alike ? scavenger->levels + 1 : 1;
+    scavenger->level_owd_ns = level_ns;
+    if (scavenger->levels < STILL_LEVELS)
+        return;
+    path_delay_renew_base(&scavenger->delay, level_ns, now_ns);
+    scavenger->levels = 0;
     scavenger->renewed = true;
 }
 
@@ -326,26 +375,27 @@ static bool keep_still(struct scavenger *scavenger, const struct congestion_samp
         scavenger->still_owd_ns = MIN(scavenger->still_owd_ns, sample->owd_ns);
     if (now_ns < scavenger->still_end_ns)
         return true;
-    if (scavenger->stilled_bps > 0 && scavenger->tries_step)
-        judge_step(scavenger, now_ns);
     if (scavenger->stilled_bps > 0) {
+        if (scavenger->tries_step)
+            judge_step(scavenger, now_ns);
+        else
+            judge_still(scavenger, now_ns);
         set_rate(scavenger, scavenger->stilled_bps);
         scavenger->stilled_bps = 0;
         start_round(scavenger, now_ns);
-        path_step_rest(&scavenger->step,
-                       now_ns + 2 * scavenger->rtt_ns); /* that it kept still is no outage */
+        /* That it kept still is no outage. */
+        path_step_rest(&scavenger->step, MAX(scavenger->step.rests_ns, now_ns + 2 * scavenger->rtt_ns));
     }
     scavenger->tries_step = scavenger->step.stepped;
     if (scavenger->tries_step) {
-        begin_still(scavenger, STEP_STILL_RTTS * sample->rtt_smoothed_ns, scavenger->step.known.rate_bps,
-                    now_ns);
+        scavenger->known = scavenger->step.known;
+        begin_still(scavenger, STILL_LASTS_RTTS * sample->rtt_smoothed_ns, scavenger->rate_bps, now_ns);
         return true;
     }
-    uint64_t due_ns = MAX(STILL_NS, STILL_RTTS * scavenger->rtt_ns);
     uint64_t seen_ns = MAX(scavenger->delay.base_seen_ns, scavenger->still_end_ns);
-    if (elapsed_ns(now_ns, seen_ns) < due_ns)
+    if (elapsed_ns(now_ns, seen_ns) < due_ns(scavenger))
         return false;
-    begin_still(scavenger, scavenger->rtt_ns, scavenger->rate_bps, now_ns);
+    begin_still(scavenger, STILL_LASTS_RTTS * sample->rtt_smoothed_ns, scavenger->rate_bps, now_ns);
     return true;
 }
 
@@ -373,8 +423,8 @@ static void scavenger_on_timeout(struct congestion *congestion, uint64_t now_ns)
 
 static bool is_overdue(const struct scavenger *scavenger)
 {
-    uint64_t due_ns = MAX(STILL_NS, STILL_RTTS * scavenger->rtt_ns);
-    return elapsed_ns(scavenger->changed_ns, scavenger->delay.base_seen_ns) > 2 * due_ns;
+    return elapsed_ns(scavenger->changed_ns, scavenger->delay.base_seen_ns) >
+           STILL_LEVELS * due_ns(scavenger);
 }
 
 static void scavenger_view(const struct congestion *congestion, struct congestion_view *view)

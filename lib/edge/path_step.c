@@ -17,6 +17,7 @@ static void open_step(struct path_step *step, const struct congestion_sample *sa
     uint32_t back = MIN(step->count, 2U);
     step->since_ns = sample->now_ns;
     step->acks = 0;
+    step->held = step->paused;
     step->before_ns = before_ns;
     step->rise_ns = rise_ns;
     step->known = step->recent[(step->count - back) % PATH_STEP_RECENT].known;
@@ -52,7 +53,17 @@ static void follow_step(struct path_step *step, const struct congestion_sample *
 {
     int64_t rise_ns = sample->owd_ns - step->before_ns;
     /* What was in the queue before may go; what the path is longer by may not. */
-    bool gone = sample->owd_ns - look->empty_ns < step->rise_ns * 3 / 4;
+    int64_t above_ns = sample->owd_ns - look->empty_ns;
+    bool gone = above_ns < step->rise_ns * 3 / 4;
+    /* What an outage held back comes late, each less than the one before. */
+    if (gone && step->held && above_ns > (int64_t)look->noise_ns) {
+        step->since_ns = sample->now_ns;
+        step->acks = 0;
+        step->before_ns = look->empty_ns;
+        step->rise_ns = above_ns;
+        step->stepped = false;
+        return;
+    }
     bool grows = !step->stepped && rise_ns > step->rise_ns * 3 / 2 + (int64_t)look->noise_ns;
     if (gone || grows) {
         step->since_ns = 0;
@@ -64,12 +75,11 @@ static void follow_step(struct path_step *step, const struct congestion_sample *
                      elapsed_ns(sample->now_ns, step->since_ns) >= look->rtt_ns / PATH_STEP_RTT_PART;
 }
 
-/* What came since the ack before takes so long at the rate of late; the rest of the time nothing came, but for what
- * this host stood still. */
+/* What came since the ack before takes so long at the rate of late; the rest of the time nothing came. */
 static void note_pause(struct path_step *step, const struct congestion_sample *sample,
                        const struct path_step_look *look)
 {
-    uint64_t passed_ns = elapsed_ns(sample->delivered_ns, step->told_ns + sample->hole_ns);
+    uint64_t passed_ns = elapsed_ns(sample->delivered_ns, step->told_ns);
     uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, step->told_bytes);
     uint64_t took_ns = look->delivered_bps > 0 ? transmit_ns(bytes, look->delivered_bps) : passed_ns;
     uint64_t least_ns = MAX(PAUSE_NS, look->rtt_ns / PAUSE_RTT_PART);
@@ -82,6 +92,9 @@ void path_step_on_sample(struct path_step *step, const struct congestion_sample 
                          const struct path_step_look *look)
 {
     step->paused = false;
+    /* While this host stood still nothing was to come. */
+    if (step->told_ns > 0)
+        step->told_ns += sample->hole_ns;
     if (!sample->owd_known || sample->wait_ns > look->noise_ns || sample->before_hole)
         return;
     note_pause(step, sample, look);

@@ -8,7 +8,8 @@
  *               fills it, or no more than jitter where it stood for long. That has no say where neighbours differ by
  *               about as much, for no queue does that, nor after a while in which nothing was delivered
  *     stepped   for a part of a round trip, and PATH_STEP_ACKS acks, none came within 3/4 of the rise of the empty
- *               path, and none above one and a half of it; until one does the former
+ *               path, and none above one and a half of it; until one does the former. Where it opened after such a
+ *               while what was held back may come first: as that ends the rise is what is left
  *
  * It concludes nothing: others may have filled a queue just so. Whoever is told lets his own queue run dry and
  * looks at what is left. What was known before the step is handed out with it, for what the edge does in answer
@@ -46,6 +47,7 @@ struct path_step {
     uint32_t acks;                /* since then */
     int64_t before_ns;            /* delay */
     int64_t rise_ns;              /* of the one that opened it */
+    bool held;                    /* nothing was delivered for a while before it */
     struct path_known known;      /* before it */
     bool stepped;                 /* until path_step_rest */
     bool paused;                  /* nothing was delivered for a while before this one */

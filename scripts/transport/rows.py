@@ -25,7 +25,7 @@ def jitter(options):
         yield Cell(name, values, long_figures(limit_bps(GBPS, loss)))
 
 
-def jitter_columns(cells):
+def jitter_columns(cells, _options):
     """The 1 ms column against the 0 ms column: the worst of the curves, each by the means of its seeds."""
     means = {name: mean(run["figures"].get("steady / L") or 0 for run in runs) for name, (runs, _) in cells.items()}
     ratios = [means[name] / means[zero] for name in means
@@ -256,7 +256,7 @@ def random(options):
             yield Cell(name, {"_": {"cost_packets": 5e5}}, read, seeds=1, arguments=arguments, told=drawn)
 
 
-def random_share(cells):
+def random_share(cells, _options):
     """Of all draws so many must do; a draw by itself is not judged."""
     found = []
     for name, label, good in (("steady / L", "draws with 0.9 L", lambda value: value >= 0.9),
@@ -288,7 +288,7 @@ def slowchild(options):
         yield Cell(values["name"], values, read)
 
 
-def slowchild_pairs(cells):
+def slowchild_pairs(cells, _options):
     """Seed by seed."""
     times = {(name, run["seed"]): run["figures"].get("nine: last done s")
              for name, (runs, _) in cells.items() for run in runs}

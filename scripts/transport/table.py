@@ -178,7 +178,7 @@ def cell_line(name, runs, figures):
     return f"{verdict} {name:<38} " + ", ".join(texts)
 
 
-def row_lines(row, cells):
+def row_lines(row, cells, options):
     """cells: {name: (runs, figures)} → a line for each figure of the row, and for what is judged across its cells."""
     collected = {}
     for name, (_, figures) in cells.items():
@@ -187,7 +187,7 @@ def row_lines(row, cells):
                 continue
             collected.setdefault((line["figure"], line["comparison"], line["asked"]), []).append((name, line))
     across = ROWS[row][1]
-    for name, value, comparison, limit in across(cells) if across else []:
+    for name, value, comparison, limit in across(cells, options) if across else []:
         line = {"value": value, "median": value, "pass": reached(value, comparison, limit)}
         collected[(name, comparison, limit)] = [("all cells", line)]
     return collected_lines(row, collected)
@@ -293,7 +293,7 @@ def run_all(cells, options):
             spent += sum(run["seconds"] for run in runs)
             results.add(key, cell, runs, figures)
             print(cell_line(key, runs, figures), flush=True)
-    lines = [line for row, found in by_row.items() for line in row_lines(row, found)] + law_lines(by_row)
+    lines = [line for row, found in by_row.items() for line in row_lines(row, found, options)] + law_lines(by_row)
     results.document.update(rows=lines, seconds=round(spent, 1))
     results.write()
     return lines, failed, spent

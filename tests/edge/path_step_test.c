@@ -20,8 +20,9 @@
 struct row {
     const char *what;
     int64_t owd_us[ROW_ACKS];
-    uint64_t gap_ms; /* before the first of them */
-    bool told;       /* … acks were lost, not packets */
+    uint64_t gap_ms;  /* before the first of them */
+    bool told;        /* … acks were lost, not packets */
+    uint64_t hole_ms; /* … told of by an ack of its own, right before it */
     bool stands;
     uint64_t jump_us; /* told by the first, and usual jitter */
     uint64_t jitter_us;
@@ -56,6 +57,11 @@ static int stepped_at(struct path_step *step, const struct row *row)
     uint64_t now_ns = NS_PER_S;
     for (int ack = 0; ack < FIRST_ACK; ack++, now_ns += ACK_MS * NS_PER_MS)
         look(step, row, LEVEL_US, -1, now_ns);
+    if (row->hole_ms > 0) {
+        const struct congestion_sample hole = {
+            .owd_known = true, .before_hole = true, .hole_ns = row->hole_ms * NS_PER_MS, .now_ns = now_ns};
+        path_step_on_sample(step, &hole, &(struct path_step_look){.noise_ns = NOISE_US * NS_PER_US});
+    }
     now_ns += row->gap_ms * NS_PER_MS;
     for (int ack = 0; ack < ROW_ACKS && row->owd_us[ack] > 0; ack++, now_ns += ACK_MS * NS_PER_MS) {
         look(step, row, row->owd_us[ack], ack, now_ns);
@@ -110,7 +116,19 @@ static void path_step__is_what_no_queue_does(void **state)
          {34000, 34000, 34000, 22000, 22000, 22000},
          .wait_us = 30000,
          .stepped_at = -1},
-        {"shorter", {10000, 10000, 10000, 10000, 10000, 10000}, .stepped_at = -1},
+        {"… while this host stood still",
+         {23000, 23000, 23000, 23000, 23000},
+         .gap_ms = 45,
+         .hole_ms = 45,
+         .stepped_at = -1},
+        {"what an outage held back",
+         {65000, 57000, 49000, 41000, 33000, 25000, 20000},
+         .gap_ms = 45,
+         .stepped_at = -1},
+        {"… of a path that is longer since",
+         {65000, 57000, 49000, 41000, 34000, 34000, 34000, 34000, 34000},
+         .gap_ms = 45,
+         .stepped_at = 8},
     };
     for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
         struct path_step step = {.count = 0};

@@ -45,7 +45,7 @@ static bool is_due(struct edge *edge, bool others, uint64_t rate_bps)
     edge->path.now_ns = edge->view.now_ns;
     edge->path.delivered_ns = edge->view.now_ns;
     bool odd = (edge->view.now_ns / STEP_NS & 1) > 0;
-    edge->path.capacity_bps = others && odd ? RATE_BPS / 10 * 8 : RATE_BPS;
+    edge->path.capacity_bps = others && odd ? RATE_BPS / 10 * 7 : RATE_BPS;
     return bql_refresh_due(&edge->refresh, &edge->path, &edge->rounds, &edge->view, rate_bps);
 }
 
@@ -166,6 +166,87 @@ static void refresh__two_that_never_saw_it_renew_the_base(void **state)
     }
 }
 
+/* What a try sees 40 ms after a step of 30 ms. */
+static struct bql_move tries_step(struct edge *edge, uint64_t rate_now_bps, uint64_t least_ms)
+{
+    sees(edge, 100, 35, false);
+    edge->path.step.known = (struct path_known){RATE_BPS, RATE_BPS, NS_PER_MS};
+    edge->refresh.next = BQL_REFRESH_STEP;
+    assert_int_equal(bql_refresh_begin(&edge->refresh, &edge->path, &edge->view, rate_now_bps),
+                     rate_now_bps / 2);
+    /* One that opens meanwhile knows of half the rate. */
+    edge->path.step.known = (struct path_known){rate_now_bps / 2, rate_now_bps / 2, NS_PER_MS};
+    sees(edge, 200, least_ms, true);
+    edge->view.newest_sent_ns = edge->refresh.end_ns;
+    const struct congestion_sample sample = {.now_ns = edge->view.now_ns};
+    return bql_refresh_judge(&edge->refresh, &edge->path, &edge->view, &sample, false);
+}
+
+/* One look is enough for a step: what stays of it is the path's, and the rate of before comes back. */
+static void refresh__one_look_tells_a_step(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t least_ms;
+        bool longer;
+    } rows[] = {
+        {35, true},  {32, true}, {30, false}, /* more went than an edge keeps */
+        {5, false},                           /* all of it */
+        {60, false},                          /* others are filling a queue */
+    };
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct edge edge;
+        begin(&edge, 50);
+        sees(&edge, 100, 5, false);
+        struct bql_move move = tries_step(&edge, RATE_BPS / 10 * 8, rows[index].least_ms);
+        assert_int_equal(move.enters, rows[index].longer);
+        assert_int_equal(move.rate_bps, rows[index].longer ? RATE_BPS : 0);
+        assert_int_equal(path_delay_empty_ns(&edge.path.delay),
+                         (rows[index].longer ? rows[index].least_ms : 5) * NS_PER_MS);
+        /* One in vain is not followed by the next at once. */
+        assert_int_equal(edge.path.step.rests_ns > edge.view.now_ns, !rows[index].longer);
+        assert_false(edge.path.step.stepped);
+    }
+}
+
+/* Where C shows others a step waits until it has shown none for 10 s; what C does once a step is open may be its own. */
+static void refresh__tries_no_step_beside_others(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t open_ms, others_ms; /* from then on; until then, when the base is seen */
+        uint64_t due_ms;
+    } rows[] = {{0, 0, 10020}, {0, 3000, 10020}, {5000, 3000, 13000}, {15000, 3000, 15000}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct edge edge;
+        begin(&edge, 50);
+        for (uint64_t ms = STEP_MS; ms < NEVER_MS && edge.refresh.next != BQL_REFRESH_STEP; ms += STEP_MS) {
+            edge.path.step.since_ns = ms >= rows[index].open_ms;
+            edge.path.step.stepped = ms >= rows[index].open_ms;
+            if (ms == rows[index].others_ms)
+                edge.path.delay.base_seen_ns = edge.view.now_ns + STEP_NS;
+            is_due(&edge, ms < rows[index].others_ms, RATE_BPS);
+        }
+        assert_int_equal((edge.view.now_ns - BEGIN_NS) / NS_PER_MS, rows[index].due_ms);
+    }
+}
+
+/* Among senders that fill the buffer what a try saw is their queue. */
+static void refresh__has_no_verdict_on_a_step_beside_others(void **state)
+{
+    (void)state;
+    struct edge edge;
+    begin(&edge, 50);
+    sees(&edge, 100, 5, false);
+    sees(&edge, 100, 35, false);
+    edge.refresh.next = BQL_REFRESH_STEP;
+    bql_refresh_begin(&edge.refresh, &edge.path, &edge.view, RATE_BPS);
+    sees(&edge, 200, 35, true);
+    bql_refresh_on_contest(&edge.refresh, &edge.path);
+    sees(&edge, 100, 35, false);
+    assert_int_equal(path_delay_empty_ns(&edge.path.delay), 5 * NS_PER_MS);
+}
+
 /* Half the rate; a doubt alone asks for so much less that the queue and what is doubted run dry within the round trip. */
 static void refresh__halves_the_rate_but_for_a_doubt(void **state)
 {
@@ -224,6 +305,9 @@ int main(void)
         cmocka_unit_test(refresh__is_due_by_time_and_among_others_sooner),
         cmocka_unit_test(refresh__is_due_where_the_base_is_questionable),
         cmocka_unit_test(refresh__two_that_never_saw_it_renew_the_base),
+        cmocka_unit_test(refresh__one_look_tells_a_step),
+        cmocka_unit_test(refresh__tries_no_step_beside_others),
+        cmocka_unit_test(refresh__has_no_verdict_on_a_step_beside_others),
         cmocka_unit_test(refresh__halves_the_rate_but_for_a_doubt),
         cmocka_unit_test(refresh__lasts_two_windows_at_most),
     };

@@ -43,8 +43,10 @@
 #include "edge/gather.h"
 
 #define KNOWN_PPM        995000
-#define START_RESTS_RTTS 4       /* what a start leaves in the queue has gone */
-#define HOLDS_PPM        900000  /* of the ceiling: parked near it */
+#define START_RESTS_RTTS 4      /* what a start leaves in the queue has gone */
+#define HOLDS_PPM        900000 /* of the ceiling: parked near it */
+#define OUTAGE_NS        (10 * NS_PER_S)
+#define OUTAGE_RTTS      20
 #define LIMITED_PPM      1020000 /* of what an application sends, that it isn't limited by the rate */
 
 static const char *const phase_names[] = {
@@ -64,6 +66,7 @@ struct bql {
     struct bql_contest contest;
     uint64_t competitive_ns;
     uint64_t silenced_bps; /* rate when the path fell silent */
+    uint64_t outage_ns;    /* of less than that, the newest one that was passed over; 0: none was */
     /* Written by set_rate and enter_phase alone. */
     uint64_t rate_bps;
     uint64_t since_ns; /* when the phase began; REFRESH belongs to the one that it interrupts */
@@ -167,6 +170,7 @@ static void enter_phase(struct bql *bql, const struct bql_move *move, const stru
         set_rate(bql, bql_refresh_begin(&bql->refresh, &bql->path, view, bql->rate_bps));
         break;
     case BQL_COMPETE:
+        bql_refresh_on_contest(&bql->refresh, &bql->path);
         bql_compete_begin(&bql->compete, &bql->contest, path, view, bql->rate_bps);
         break;
     }
@@ -314,20 +318,32 @@ static enum bql_room_use room_use(const struct bql *bql)
     return tries ? BQL_ROOM_RATE : BQL_ROOM_QUEUE;
 }
 
-/* A path that becomes longer, or falls silent for a moment: among others a queue steps as they come and go, on a
- * path of few packets all of it is chance, and the edge's own start fills a queue as fast. True: nothing came for a
- * while. */
+/* Nothing came for a while although the edge sent; seldom, for a path that does so all the time is not known by what
+ * it takes between. */
+static bool is_outage(const struct bql *bql, const struct congestion_sample *sample)
+{
+    bool sent = sample->limited == EDGE_LIMIT_congestion || sample->limited == EDGE_LIMIT_window ||
+                sample->limited == EDGE_LIMIT_cap;
+    uint64_t seldom_ns = MAX(OUTAGE_NS, OUTAGE_RTTS * bql->path.rtt_ns);
+    bool first = bql->outage_ns == 0 || elapsed_ns(sample->now_ns, bql->outage_ns) > seldom_ns;
+    return bql->path.step.paused && sent && first && bql_refresh_is_uncrowded(&bql->refresh, &bql->path);
+}
+
+/* A path that becomes longer, or falls silent for a moment: on a path of few packets all of it is chance, the edge's
+ * own start fills a queue as fast, and beside those that fill the buffer there is nothing to see. True: there was an
+ * outage. */
 static bool look_for_step(struct bql *bql, const struct congestion_sample *sample)
 {
     struct path_step *step = &bql->path.step;
     bool starts = bql->phase == BQL_TRAIN || bql->phase == BQL_START;
-    bool alone = bql_refresh_is_uncrowded(&bql->refresh, &bql->path) && !bql_path_is_sparse(&bql->path);
+    bool telling = !bql_path_is_sparse(&bql->path) && bql->phase != BQL_COMPETE;
     if (starts)
         path_step_rest(step, sample->now_ns + START_RESTS_RTTS * sample->rtt_smoothed_ns);
-    else if (!alone && step->since_ns == 0)
+    else if (!telling && step->since_ns == 0)
         path_step_rest(step, step->rests_ns);
-    bql_path_look_for_step(&bql->path, sample, bql->rate_bps);
-    return step->paused && alone && !starts;
+    uint64_t rate_bps = bql->phase == BQL_REFRESH ? bql->refresh.before_bps : bql->rate_bps;
+    bql_path_look_for_step(&bql->path, sample, rate_bps);
+    return telling && !starts && is_outage(bql, sample);
 }
 
 /* What an outage lost and delivered says nothing of any rate. */
@@ -336,17 +352,18 @@ static void pass_outage(struct bql *bql)
     bql_path_interrupt(&bql->path, bql->path.now_ns);
     bql_rounds_start(&bql->rounds, &bql->path, bql->path.now_ns);
     bql->rounds.restored_ns = bql->path.now_ns;
+    bql->outage_ns = bql->path.now_ns;
 }
 
 static void note_sample(struct bql *bql, const struct congestion_sample *sample)
 {
-    bool paused = look_for_step(bql, sample);
+    bool outage = look_for_step(bql, sample);
     bql_path_on_sample(&bql->path, sample, bql->rate_bps);
     /* Edges of a crowd, which refresh together, keep their balance by what they leave each other. */
     if (bql->phase == BQL_REFRESH && bql_refresh_alone(&bql->refresh, &bql->path))
         bql_path_hold_back(&bql->path);
     bql_rounds_on_sample(&bql->rounds, &bql->path, sample);
-    if (paused)
+    if (outage)
         pass_outage(bql);
     if (bql->phase != BQL_TRAIN && bql->phase != BQL_COMPETE)
         bql_room_on_sample(&bql->room, &bql->path, sample, bql->rate_bps, room_use(bql));

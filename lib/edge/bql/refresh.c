@@ -15,6 +15,7 @@
 #define STARVING_PART    5  /* of the time: a rate that is far too low */
 #define SHARES_PERCENT   90
 #define STEP_PART        4 /* of q*: a step that is no less */
+#define STEP_RESTS       20 /* times as long as a try took: one in vain is no more than a fortieth of the rate */
 #define CROWDS_PERCENT   75
 #define MOVES_PART       32 /* of q*: a queue of others does in any refresh */
 
@@ -34,7 +35,8 @@ static bool shares(struct bql_refresh *refresh, const struct bql_path *path)
         refresh->least_bps =
             MIN(refresh->least_bps > 0 ? refresh->least_bps : TIME_NEVER, path->capacity_bps);
     }
-    if (refresh->least_bps < refresh->most_bps / 100 * CROWDS_PERCENT || refresh->crowd_ns == 0)
+    bool crowds = refresh->least_bps < refresh->most_bps / 100 * CROWDS_PERCENT && path->step.since_ns == 0;
+    if (crowds || refresh->crowd_ns == 0)
         refresh->crowd_ns = path->now_ns;
     return refresh->least_bps < refresh->most_bps / 100 * SHARES_PERCENT;
 }
@@ -88,6 +90,13 @@ bool bql_refresh_is_overdue(const struct bql_path *path)
     return elapsed_ns(path->now_ns, path->delay.base_seen_ns) > 2 * late_ns;
 }
 
+void bql_refresh_on_contest(struct bql_refresh *refresh, struct bql_path *path)
+{
+    if (refresh->why == BQL_REFRESH_STEP)
+        refresh->start_ns = 0;
+    path_step_rest(&path->step, path->step.rests_ns);
+}
+
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
                      const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps)
 {
@@ -112,7 +121,7 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
     bool doubtful = bql_doubt_due(&refresh->doubt, path, view);
     bool supposed =
         path->supposed_ns > 0 && elapsed_ns(view->now_ns, path->supposed_ns) >= late_ns / SUPPOSED_PART;
-    if (path->step.stepped && refresh->start_ns == 0)
+    if (path->step.stepped && refresh->start_ns == 0 && bql_refresh_is_uncrowded(refresh, path))
         refresh->next = BQL_REFRESH_STEP;
     else if (bql_heed_doubts(&path->heed, view->now_ns) || starving_ns >= late_ns / STARVING_PART || supposed)
         refresh->next = BQL_REFRESH_NEEDED;
@@ -155,8 +164,7 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
 {
     bql_doubt_begin(&refresh->doubt, path, view);
     refresh->why = refresh->next;
-    if (refresh->why == BQL_REFRESH_STEP)
-        rate_bps = path->step.known.rate_bps;
+    refresh->known = path->step.known;
     refresh->count += refresh->why == BQL_REFRESH_NEEDED || refresh->why == BQL_REFRESH_EARLY;
     uint64_t brief_bps = begin_brief(refresh, path, view, rate_bps);
     bql_retest_begin(&refresh->retest);
@@ -246,16 +254,18 @@ static int64_t allowed_ns(const struct bql_refresh *refresh, const struct bql_pa
 static struct bql_move judge_step(struct bql_refresh *refresh, struct bql_path *path,
                                   const struct bql_view *view)
 {
-    struct path_known known = path->step.known;
+    struct path_known known = refresh->known;
     uint64_t known_bps = known.capacity_bps > 0 ? known.capacity_bps : known.rate_bps;
     uint64_t target_ns = bql_path_target_ns(path, known_bps);
     int64_t most_ns = (int64_t)(target_ns + path_delay_jitter_ns(&path->delay) / STEP_PART);
     bool seen = refresh->least_owd_ns != INT64_MAX;
     bool above =
         seen && refresh->least_owd_ns - path_delay_empty_ns(&path->delay) > (int64_t)(target_ns / STEP_PART);
-    bool stays = seen && refresh->before_owd_ns - refresh->least_owd_ns < most_ns;
+    int64_t fell_ns = refresh->before_owd_ns - refresh->least_owd_ns;
+    bool stays = seen && fell_ns < most_ns && fell_ns > -most_ns;
+    uint64_t lasted_ns = elapsed_ns(refresh->end_ns, refresh->start_ns);
     refresh->start_ns = 0;
-    path_step_rest(&path->step, view->now_ns);
+    path_step_rest(&path->step, view->now_ns + (above && stays ? 0 : STEP_RESTS * lasted_ns));
     if (!above || !stays)
         return bql_stay();
     path_delay_renew_base(&path->delay, refresh->least_owd_ns, view->now_ns);

@@ -23,6 +23,12 @@
  *
  * Where much seems to be lost by chance, a short one tries that (retest.h).
  *
+ * Where the path seems to have become longer all at once (path_step.h) one comes at once. What it leaves of the step,
+ * where hardly anything came or went meanwhile, is the path's: one look is enough then, and rate, C, jitter and least
+ * round trip are as before the step. One in vain keeps the next from coming for 20 times as long. Beside others queues
+ * step as they come and go, and a base that follows creeps: one that opens, or stays open, waits until C has shown no
+ * others for max(10 s, 20 RTT), not counting what C does while it is open, for that may be its own effect.
+ *
  * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
  * the least wait ever says little of the usual one, and edges would differ by it. Where most of it stays it
  * rises all the same, by what the jitter has grown since the last look (wait.h). What two refreshes in a
@@ -48,12 +54,13 @@ enum bql_refresh_why {
 
 /* Outlives the phase: its verdict comes when what was sent meanwhile has come. */
 struct bql_refresh {
-    uint64_t start_ns;     /* of the newest one, 0: it has its verdict */
-    uint64_t end_ns;       /* 0: there was none yet */
-    int64_t before_owd_ns; /* least of late when it began */
-    int64_t least_owd_ns;  /* seen meanwhile */
-    uint64_t before_bps;   /* rate to go back to */
-    uint64_t queue_ns;     /* when it began */
+    uint64_t start_ns;       /* of the newest one, 0: it has its verdict */
+    uint64_t end_ns;         /* 0: there was none yet */
+    int64_t before_owd_ns;   /* least of late when it began */
+    int64_t least_owd_ns;    /* seen meanwhile */
+    uint64_t before_bps;     /* rate to go back to */
+    struct path_known known; /* before the path became longer, if that is on trial */
+    uint64_t queue_ns;       /* when it began */
     /* C since it began or the base was seen, while a queue stood; 0: none did */
     uint64_t least_bps, most_bps;
     uint64_t fed_ns;   /* when the rate was last no less than half of the next, or the queue small */
@@ -77,6 +84,8 @@ bool bql_refresh_alone(const struct bql_refresh *refresh, const struct bql_path 
 bool bql_refresh_is_uncrowded(const struct bql_refresh *refresh, const struct bql_path *path);
 /* The base was not seen for twice the time after which it is looked for. */
 bool bql_refresh_is_overdue(const struct bql_path *path);
+/* Others turned out to fill the buffer: no step of the path is on trial any more, nor open. */
+void bql_refresh_on_contest(struct bql_refresh *refresh, struct bql_path *path);
 /* Whether it is time. To be asked at each sample. */
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
                      const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps);
