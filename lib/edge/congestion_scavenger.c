@@ -19,10 +19,10 @@
  * is enough to yield to.
  *
  * A queue that stood when the edge began is not seen until it falls, so every 10 s (20 RTT) without a sight of the base
- * the edge keeps still, as LEDBAT++ does (draft-irtf-iccrg-ledbat-plus-plus), and until what leaves behind its own queue
+ * the edge keeps still, as LEDBAT++ does (draft-irtf-iccrg-ledbat-plus-plus), until what leaves behind its own queue
  * has come; bql edges and BBR run the queue dry about as often. Where three in a row find the same level above the base
- * the path has become longer, and that is the base: others' queue moves in half a minute, and where it does not, as
- * CUBIC's for up to 10 s at 1 Gbit/s, the base falls with it later. A path that becomes longer all at once
+ * the path has become longer, and that is the base, unless packets got lost meanwhile: others' queue moves in half a
+ * minute, but for a buffer that they keep full. A path that becomes longer all at once
  * (path_step.h) asks for one at once, which is enough by itself and brings back the rate of before.
  *
  * Halving was tuned against CUBIC, BBRv1 and bql at 50 ms: slower ones keep more than a tenth beside bql. */
@@ -47,13 +47,15 @@
 #define FALL_PPM         970000ULL
 #define SUDDEN_PPM       300000ULL
 #define RISE_NEAR_PPM    20000ULL
+#define BEYOND_ROUNDS    3 /* until the rate rises by twice as much */
 #define NEAR_PERCENT     93
 #define LOSS_PPM         10000
 #define STILL_NS         (10 * NS_PER_S)
 #define STILL_RTTS       20
-#define STILL_LASTS_RTTS 3 /* what leaves once its own queue has gone is told of by then */
-#define STEP_PART        4 /* of q* and of jitter: what acks differ by */
-#define STILL_LEVELS     3 /* CUBIC keeps a queue at a level from one to the next */
+#define STILL_LASTS_RTTS 3  /* what leaves once its own queue has gone is told of by then */
+#define STEP_PART        4  /* of q* and of jitter: what acks differ by */
+#define STILL_LEVELS     3  /* CUBIC keeps a queue at a level from one to the next */
+#define STILL_LOSS_PART  50 /* where so much gets lost a buffer is full */
 #define TRIAL_RTTS       3
 #define STEADY_ROUNDS    2                 /* until what a higher rate did is known */
 #define OWN_RATE_NS      (200 * NS_PER_MS) /* so old the receiver's own rate may be: node/peer/port.c */
@@ -76,6 +78,7 @@ struct scavenger {
     bool marked;             /* packets were, of late */
     bool others;             /* were present in the round before */
     uint32_t calm_rounds;    /* in a row */
+    uint32_t beyond_rounds;  /* … beyond full_bps */
     uint32_t steady_rounds;  /* since the rate grew */
     uint64_t still_end_ns;   /* until then it keeps still to see the base */
     uint64_t stilled_bps;    /* rate to go back to; 0: it does not */
@@ -83,8 +86,8 @@ struct scavenger {
     bool tries_step;         /* it does for a step of the path … */
     struct path_known known; /* … what was known before */
     int64_t still_owd_ns;    /* least delay of what left since then */
-    int64_t level_owd_ns;    /* that of the one before … */
-    uint32_t levels;         /* … and of so many, above the base */
+    int64_t level_owd_ns;    /* that of the first of … */
+    uint32_t levels;         /* … so many that were alike, above the base */
     bool least;              /* the rate is as low as it gets */
     bool renewed;            /* the path is longer, as just found */
     bool limited;            /* the round was limited by something else */
@@ -202,7 +205,9 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
     if (sample->owd_known)
         path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns, near_ns,
                              sample->now_ns);
-    path_delay_on_jump(&scavenger->delay, sample->jump_ns, sample->now_ns);
+    /* What an outage held back is no jitter. */
+    if (!scavenger->step.paused)
+        path_delay_on_jump(&scavenger->delay, sample->jump_ns, sample->now_ns);
     path_marks_on_sample(&scavenger->marks,
                          path_marks_packets(&scavenger->marks, bytes, scavenger->packet_bytes),
                          sample->ce_count, sample->newest_sent_ns);
@@ -279,6 +284,7 @@ static uint64_t risen_bps(struct scavenger *scavenger)
     /* Beyond it, what is too much shows a round trip later, and another passes until less helps: half the target
      * each. */
     uint64_t fills_ppm = muldiv64(target_ns(scavenger), PPM / 2, MAX(scavenger->rtt_ns, 1ULL));
+    fills_ppm <<= MIN(scavenger->beyond_rounds / BEYOND_ROUNDS, 8U);
     uint64_t beyond_bps = rate_bps + muldiv64(rate_bps, MIN(RISE_NEAR_PPM, fills_ppm), PPM);
     if (rate_bps > full_bps / 100 * NEAR_PERCENT && !beyond)
         return MIN(near_bps, MAX(full_bps, beyond_bps));
@@ -315,6 +321,7 @@ static void choose_rate(struct scavenger *scavenger, const struct congestion_sam
     }
     bool calm = queue_ns < target / 2 && !scavenger->marked;
     scavenger->calm_rounds = calm ? scavenger->calm_rounds + 1 : 0;
+    scavenger->beyond_rounds = calm && rate_bps > scavenger->full_bps ? scavenger->beyond_rounds + 1 : 0;
     scavenger->steady_rounds = rate_bps > scavenger->rate_bps ? 0 : scavenger->steady_rounds + 1;
     scavenger->others = others;
     scavenger->fell_ns = rate_bps < scavenger->rate_bps ? sample->now_ns : scavenger->fell_ns;
@@ -327,6 +334,7 @@ static void begin_still(struct scavenger *scavenger, uint64_t lasts_ns, uint64_t
     scavenger->stilled_ns = now_ns;
     scavenger->still_end_ns = now_ns + lasts_ns;
     scavenger->still_owd_ns = INT64_MAX;
+    start_round(scavenger, now_ns);
     set_rate(scavenger, 0);
 }
 
@@ -347,19 +355,20 @@ static void judge_step(struct scavenger *scavenger, uint64_t now_ns)
     scavenger->renewed = true;
 }
 
-/* What several in a row leave alike is the path's: others keep no queue at a level for so long, and where one does
- * all the same the base falls with the queue. */
+/* What several in a row leave alike is the path's, unless it was a buffer that others keep full. */
 static void judge_still(struct scavenger *scavenger, uint64_t now_ns)
 {
     int64_t level_ns = scavenger->still_owd_ns, before_ns = scavenger->level_owd_ns;
     int64_t noise_ns = (int64_t)noise_at_ns(scavenger, MAX(scavenger->stilled_bps, scavenger->full_bps));
-    if (level_ns == INT64_MAX || level_ns - path_delay_empty_ns(&scavenger->delay) <= noise_ns) {
+    bool full = scavenger->lost * STILL_LOSS_PART > scavenger->acked;
+    if (level_ns == INT64_MAX || level_ns - path_delay_empty_ns(&scavenger->delay) <= noise_ns || full) {
         scavenger->levels = 0;
         return;
     }
     bool alike = level_ns - before_ns <= noise_ns && before_ns - level_ns <= noise_ns;
     scavenger->levels = scavenger->levels > 0 && alike ? scavenger->levels + 1 : 1;
-    scavenger->level_owd_ns = level_ns;
+    if (scavenger->levels == 1)
+        scavenger->level_owd_ns = level_ns;
     if (scavenger->levels < STILL_LEVELS)
         return;
     path_delay_renew_base(&scavenger->delay, level_ns, now_ns);

@@ -190,9 +190,9 @@ static void refresh__one_look_tells_a_step(void **state)
         uint64_t least_ms;
         bool longer;
     } rows[] = {
-        {35, true},  {32, true}, {30, false}, /* more went than an edge keeps */
-        {5, false},                           /* all of it */
-        {60, false},                          /* others are filling a queue */
+        {35, true}, {32, true}, {30, false}, /* more went than an edge keeps */
+        {5, false},                          /* all of it */
+        {60, true},                          /* the path is slower as well */
     };
     for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
         struct edge edge;

@@ -43,10 +43,9 @@
 #include "edge/gather.h"
 
 #define KNOWN_PPM        995000
-#define START_RESTS_RTTS 4      /* what a start leaves in the queue has gone */
-#define HOLDS_PPM        900000 /* of the ceiling: parked near it */
-#define OUTAGE_NS        (10 * NS_PER_S)
-#define OUTAGE_RTTS      20
+#define START_RESTS_RTTS 4       /* what a start leaves in the queue has gone */
+#define HOLDS_PPM        900000  /* of the ceiling: parked near it */
+#define OUTAGE_RTTS      5       /* of which two say nothing */
 #define LIMITED_PPM      1020000 /* of what an application sends, that it isn't limited by the rate */
 
 static const char *const phase_names[] = {
@@ -300,8 +299,13 @@ static struct bql_move on_round(struct bql *bql, const struct bql_view *view, co
     /* Where few packets make a round, what chance explains is more than what a path drops of three times its rate. */
     bool beyond = bql->phase == BQL_CALM && round->loss.loss_ppm > bql->path.chance.base_ppm &&
                   bql_calm_overshoots(&bql->path, bql->rate_bps);
-    if (!bql_rounds_excess_lasts(rounds, &bql->path, round) && !beyond)
+    bool before = rounds->excess_before;
+    bool lasts = bql_rounds_excess_lasts(rounds, &bql->path, round);
+    if (!lasts && !beyond)
         return on_quiet_round(bql, view, round);
+    /* Where the parked rate lost nothing a burst is over by the next round; what the path takes no more is not. */
+    if (bql->phase == BQL_PARK && bql->park.rounds > 1 && !before)
+        return bql_stay();
     if (view->now_ns < bql->path.limited_until_ns || bql->phase == BQL_REFRESH)
         return bql_stay();
     return on_excess_loss(bql, &round->loss);
@@ -318,15 +322,13 @@ static enum bql_room_use room_use(const struct bql *bql)
     return tries ? BQL_ROOM_RATE : BQL_ROOM_QUEUE;
 }
 
-/* Nothing came for a while although the edge sent; seldom, for a path that does so all the time is not known by what
- * it takes between. */
+/* Nothing came for a while although the edge sent; not so often that nothing would tell of the path. */
 static bool is_outage(const struct bql *bql, const struct congestion_sample *sample)
 {
     bool sent = sample->limited == EDGE_LIMIT_congestion || sample->limited == EDGE_LIMIT_window ||
                 sample->limited == EDGE_LIMIT_cap;
-    uint64_t seldom_ns = MAX(OUTAGE_NS, OUTAGE_RTTS * bql->path.rtt_ns);
-    bool first = bql->outage_ns == 0 || elapsed_ns(sample->now_ns, bql->outage_ns) > seldom_ns;
-    return bql->path.step.paused && sent && first && bql_refresh_is_uncrowded(&bql->refresh, &bql->path);
+    bool seldom = elapsed_ns(sample->now_ns, bql->outage_ns) > OUTAGE_RTTS * bql->path.rtt_ns;
+    return bql->path.step.paused && sent && seldom && bql_refresh_is_uncrowded(&bql->refresh, &bql->path);
 }
 
 /* A path that becomes longer, or falls silent for a moment: on a path of few packets all of it is chance, the edge's

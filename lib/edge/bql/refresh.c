@@ -262,7 +262,7 @@ static struct bql_move judge_step(struct bql_refresh *refresh, struct bql_path *
     bool above =
         seen && refresh->least_owd_ns - path_delay_empty_ns(&path->delay) > (int64_t)(target_ns / STEP_PART);
     int64_t fell_ns = refresh->before_owd_ns - refresh->least_owd_ns;
-    bool stays = seen && fell_ns < most_ns && fell_ns > -most_ns;
+    bool stays = seen && fell_ns < most_ns;
     uint64_t lasted_ns = elapsed_ns(refresh->end_ns, refresh->start_ns);
     refresh->start_ns = 0;
     path_step_rest(&path->step, view->now_ns + (above && stays ? 0 : STEP_RESTS * lasted_ns));

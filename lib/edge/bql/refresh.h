@@ -24,10 +24,11 @@
  * Where much seems to be lost by chance, a short one tries that (retest.h).
  *
  * Where the path seems to have become longer all at once (path_step.h) one comes at once. What it leaves of the step,
- * where hardly anything came or went meanwhile, is the path's: one look is enough then, and rate, C, jitter and least
- * round trip are as before the step. One in vain keeps the next from coming for 20 times as long. Beside others queues
- * step as they come and go, and a base that follows creeps: one that opens, or stays open, waits until C has shown no
- * others for max(10 s, 20 RTT), not counting what C does while it is open, for that may be its own effect.
+ * where hardly anything went meanwhile, is the path's: one look is enough then, and rate, C, jitter and least round
+ * trip are as before the step. That a queue grows is no objection: the path may have become slower as well. After one
+ * in vain that step is forgotten, and none opens for 20 times as long. Beside others queues step as they come and go,
+ * and a base that follows creeps: one that opens, or stays open, waits until C has shown no others for max(10 s, 20
+ * RTT), not counting what C does while it is open, for that may be its own effect.
  *
  * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
  * the least wait ever says little of the usual one, and edges would differ by it. Where most of it stays it
