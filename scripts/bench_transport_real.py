@@ -265,11 +265,13 @@ def main(arguments, table):
     parser.add_argument("--link", choices=["memif", "af_packet", "plain"], default="memif")
     parser.add_argument("--reroute", action="store_true", help="of a path that becomes longer")
     parser.add_argument("--reroute-at", type=int, default=REROUTE_AT_S, metavar="SECONDS",
-                        help=f"after the emulator's start, some 5 s before the job's; default {REROUTE_AT_S}")
+                        help=f"of the emulator, whose job starts after some 5 s; default {REROUTE_AT_S}, at least 14")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(arguments)
     if options.reroute and options.link != "memif":
-        parser.error("--reroute is made for memif")
+        parser.error("--reroute looks at jobs over memif only")
+    if options.reroute_at < 14:
+        parser.error("--reroute-at: at least 14, as the rate of before is told over 6 s")
     SCENARIO["links"]["default"]["jitter"] = options.jitter
     if options.reroute:
         return reroutes(options, table)

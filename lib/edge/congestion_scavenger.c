@@ -6,7 +6,7 @@
  *     others present (see below)            rate = D (0.97 - min(q/2 RTT, 0.3)), then half
  *     q > q*, or marks after the rate grew  rate = 0.97 D
  *     q < half of q*, for two rounds        rate = 1.25 rate, then 1.5 rate; 1.02 rate near the D at which a
- *                                           queue came up last
+ *                                           queue came up last, and beyond it half of q* a round trip at first
  *
  *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter; 0.2 ms instead of 0.75 within
  *          10 s of a mark, because bql keeps that much less of a queue there
@@ -21,8 +21,8 @@
  * A queue that stood when the edge began is not seen until it falls, so every 10 s (20 RTT) without a sight of the base
  * the edge keeps still, as LEDBAT++ does (draft-irtf-iccrg-ledbat-plus-plus), until what leaves behind its own queue
  * has come; bql edges and BBR run the queue dry about as often. Where three in a row find the same level above the base
- * the path has become longer, and that is the base, unless packets got lost meanwhile: others' queue moves in half a
- * minute, but for a buffer that they keep full. A path that becomes longer all at once
+ * the path has become longer, and that is the base: others' queue moves in half a minute, but for a buffer that they
+ * keep full, so a still that loses more than 2 % starts the count over. A path that becomes longer all at once
  * (path_step.h) asks for one at once, which is enough by itself and brings back the rate of before.
  *
  * Halving was tuned against CUBIC, BBRv1 and bql at 50 ms: slower ones keep more than a tenth beside bql. */
@@ -56,6 +56,7 @@
 #define STEP_PART        4  /* of q* and of jitter: what acks differ by */
 #define STILL_LEVELS     3  /* CUBIC keeps a queue at a level from one to the next */
 #define STILL_LOSS_PART  50 /* where so much gets lost a buffer is full */
+#define OVERDUE_TIMES    3  /* by then as many stills have told */
 #define TRIAL_RTTS       3
 #define STEADY_ROUNDS    2                 /* until what a higher rate did is known */
 #define OWN_RATE_NS      (200 * NS_PER_MS) /* so old the receiver's own rate may be: node/peer/port.c */
@@ -200,7 +201,7 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
     uint64_t packets = bytes / scavenger->packet_bytes;
     scavenger->told_bytes = sample->delivered_bytes;
     note_step(scavenger, sample);
-    /* As slow as it may be, the base is no farther away than at its rate of usual. */
+    /* However slow the edge is, the base is seen no farther away than at full_bps. */
     uint64_t near_ns = target_at_ns(scavenger, MAX(scavenger->rate_bps, scavenger->full_bps)) / 4;
     if (sample->owd_known)
         path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns, near_ns,
@@ -281,8 +282,8 @@ static uint64_t risen_bps(struct scavenger *scavenger)
     uint64_t rate_bps = scavenger->rate_bps, full_bps = scavenger->full_bps;
     bool beyond = rate_bps >= full_bps + full_bps / 20 && !minds_marks(scavenger);
     uint64_t near_bps = rate_bps + muldiv64(rate_bps, RISE_NEAR_PPM, PPM);
-    /* Beyond it, what is too much shows a round trip later, and another passes until less helps: half the target
-     * each. */
+    /* Beyond full_bps too much shows a round trip late and takes another to mend, so each rise adds half of q* at most,
+     * doubled each third round without a queue. */
     uint64_t fills_ppm = muldiv64(target_ns(scavenger), PPM / 2, MAX(scavenger->rtt_ns, 1ULL));
     fills_ppm <<= MIN(scavenger->beyond_rounds / BEYOND_ROUNDS, 8U);
     uint64_t beyond_bps = rate_bps + muldiv64(rate_bps, MIN(RISE_NEAR_PPM, fills_ppm), PPM);
@@ -433,7 +434,7 @@ static void scavenger_on_timeout(struct congestion *congestion, uint64_t now_ns)
 static bool is_overdue(const struct scavenger *scavenger)
 {
     return elapsed_ns(scavenger->changed_ns, scavenger->delay.base_seen_ns) >
-           STILL_LEVELS * due_ns(scavenger);
+           OVERDUE_TIMES * due_ns(scavenger);
 }
 
 static void scavenger_view(const struct congestion *congestion, struct congestion_view *view)

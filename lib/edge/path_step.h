@@ -39,7 +39,7 @@ struct path_step {
         struct path_known known;
     } recent[PATH_STEP_RECENT];   /* of the newest acks, at count % PATH_STEP_RECENT */
     uint32_t count;               /* of acks, since the beginning or the newest step */
-    uint64_t told_bytes, told_ns; /* delivered by then, and when, on the receiver's clock */
+    uint64_t told_bytes, told_ns; /* delivered by then, and when: receiver's clock, and this host's stalls */
     uint64_t torn_ns;             /* neighbours differed by so much more than usual, last … */
     uint32_t torn_count;          /* … by the ack that was this one */
     uint64_t rests_ns;            /* until then none opens */

@@ -12,7 +12,8 @@ BACK = 0.9
 RTT = 0.040
 BUFFER = "150ms"
 JITTER = {"jitter": 0.004, "loss": 0.002}
-# Shares of the cells that are to be back by then, in s; what each reference takes of its line.
+# Asked, by strategy: seconds, and the least share of the cells that are back by then; references: the least share of
+# their line; None: it is printed.
 BACK_ASKED = {"bql": {10: 0.97, 30: 1.0, "references": 0.95}, "scavenger": {60: 0.95, 120: 1.0, "references": None}}
 # When the path changes, how long bql is watched from then on, and scavenger: what a job takes costs time to simulate.
 WATCHED_S = {20e6: (15, 75, 150), 120e6: (15, 75, 150), GBPS: (14, 32, 62), 10 * GBPS: (13, 12, 12)}
@@ -170,7 +171,7 @@ def reroute_back(cells, options):
         reference = next((kept[other] for other in sorted(kept, key=len, reverse=True)
                           if other.startswith("long-") and (name + "-").startswith(other[5:] + "-")), [])
         full = mean(reference[round(WATCHED_S[rate][0] / STEP_S):])
-        references.append(full / rate)
+        references += [full / rate] if reference else []
         found.append((name, back_s(values, WATCHED_S[rate][0], full) if full else None))
     told = sorted(found, key=lambda item: -1e9 if item[1] is None else -item[1])
     for name, seconds in told:
@@ -179,5 +180,5 @@ def reroute_back(cells, options):
     known = [seconds for _, seconds in found if seconds is not None]
     shares = [figure(f"back within {limit} s", share(sum(seconds <= limit for seconds in known), len(found)), ">=",
                      asked.get(limit)) for limit in (5, 10, 30, 60, 120)]
-    least = figure("references / line", min(references, default=0), ">=", asked["references"])
-    return [*shares, least] if found else []
+    least = [figure("references / line", min(references), ">=", asked["references"])] if references else []
+    return [*shares, *least] if found else []

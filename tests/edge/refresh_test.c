@@ -235,16 +235,20 @@ static void refresh__tries_no_step_beside_others(void **state)
 static void refresh__has_no_verdict_on_a_step_beside_others(void **state)
 {
     (void)state;
-    struct edge edge;
-    begin(&edge, 50);
-    sees(&edge, 100, 5, false);
-    sees(&edge, 100, 35, false);
-    edge.refresh.next = BQL_REFRESH_STEP;
-    bql_refresh_begin(&edge.refresh, &edge.path, &edge.view, RATE_BPS);
-    sees(&edge, 200, 35, true);
-    bql_refresh_on_contest(&edge.refresh, &edge.path);
-    sees(&edge, 100, 35, false);
-    assert_int_equal(path_delay_empty_ns(&edge.path.delay), 5 * NS_PER_MS);
+    for (int contested = 0; contested < 2; contested++) {
+        struct edge edge;
+        begin(&edge, 50);
+        sees(&edge, 100, 5, false);
+        sees(&edge, 100, 35, false);
+        edge.path.step.known = (struct path_known){RATE_BPS, RATE_BPS, NS_PER_MS};
+        edge.refresh.next = BQL_REFRESH_STEP;
+        bql_refresh_begin(&edge.refresh, &edge.path, &edge.view, RATE_BPS);
+        sees(&edge, 200, 35, true);
+        if (contested)
+            bql_refresh_on_contest(&edge.refresh, &edge.path);
+        sees(&edge, 100, 35, false);
+        assert_int_equal(path_delay_empty_ns(&edge.path.delay), (contested ? 5 : 35) * NS_PER_MS);
+    }
 }
 
 /* Half the rate; a doubt alone asks for so much less that the queue and what is doubted run dry within the round trip. */

@@ -20,6 +20,9 @@
  * from TRACK, PARK and REFRESH a queue that others keep leads to COMPETE. A silence ends each of them but
  * TRAIN: TRACK at the rate of before.
  *
+ * An outage that is shorter than a silence says nothing of the rate; what is known outlives a step of the path's length
+ * (path_step.h, refresh.h).
+ *
  * Time limited by the application, port, uplink share or disk freezes C and the rate; a full window does not
  * where a queue shows that it was the rate that filled it. What bursts at that rate lose in a queue lowers it.
  *
@@ -45,7 +48,7 @@
 #define KNOWN_PPM        995000
 #define START_RESTS_RTTS 4       /* what a start leaves in the queue has gone */
 #define HOLDS_PPM        900000  /* of the ceiling: parked near it */
-#define OUTAGE_RTTS      5       /* of which two say nothing */
+#define OUTAGE_RTTS      5       /* an outage is passed over once in so many; each silences two */
 #define LIMITED_PPM      1020000 /* of what an application sends, that it isn't limited by the rate */
 
 static const char *const phase_names[] = {
@@ -65,7 +68,7 @@ struct bql {
     struct bql_contest contest;
     uint64_t competitive_ns;
     uint64_t silenced_bps; /* rate when the path fell silent */
-    uint64_t outage_ns;    /* of less than that, the newest one that was passed over; 0: none was */
+    uint64_t outage_ns;    /* when an outage shorter than a silence was last passed over; 0: never */
     /* Written by set_rate and enter_phase alone. */
     uint64_t rate_bps;
     uint64_t since_ns; /* when the phase began; REFRESH belongs to the one that it interrupts */
@@ -299,13 +302,12 @@ static struct bql_move on_round(struct bql *bql, const struct bql_view *view, co
     /* Where few packets make a round, what chance explains is more than what a path drops of three times its rate. */
     bool beyond = bql->phase == BQL_CALM && round->loss.loss_ppm > bql->path.chance.base_ppm &&
                   bql_calm_overshoots(&bql->path, bql->rate_bps);
-    bool before = rounds->excess_before;
+    /* Where the parked rate lost no more than by chance a burst is over by the next round; what the path takes no more
+     * is not. */
+    bool burst = bql->phase == BQL_PARK && bql->park.rounds > 1 && !rounds->excess_before;
     bool lasts = bql_rounds_excess_lasts(rounds, &bql->path, round);
-    if (!lasts && !beyond)
+    if ((!lasts || burst) && !beyond)
         return on_quiet_round(bql, view, round);
-    /* Where the parked rate lost nothing a burst is over by the next round; what the path takes no more is not. */
-    if (bql->phase == BQL_PARK && bql->park.rounds > 1 && !before)
-        return bql_stay();
     if (view->now_ns < bql->path.limited_until_ns || bql->phase == BQL_REFRESH)
         return bql_stay();
     return on_excess_loss(bql, &round->loss);
@@ -322,7 +324,8 @@ static enum bql_room_use room_use(const struct bql *bql)
     return tries ? BQL_ROOM_RATE : BQL_ROOM_QUEUE;
 }
 
-/* Nothing came for a while although the edge sent; not so often that nothing would tell of the path. */
+/* Nothing came for a while although the edge sent; not so often that nothing would tell of the path. Beside others a
+ * pause may be theirs. */
 static bool is_outage(const struct bql *bql, const struct congestion_sample *sample)
 {
     bool sent = sample->limited == EDGE_LIMIT_congestion || sample->limited == EDGE_LIMIT_window ||
@@ -334,7 +337,7 @@ static bool is_outage(const struct bql *bql, const struct congestion_sample *sam
 /* A path that becomes longer, or falls silent for a moment: on a path of few packets all of it is chance, the edge's
  * own start fills a queue as fast, and beside those that fill the buffer there is nothing to see. True: there was an
  * outage. */
-static bool look_for_step(struct bql *bql, const struct congestion_sample *sample)
+static bool step_or_outage(struct bql *bql, const struct congestion_sample *sample)
 {
     struct path_step *step = &bql->path.step;
     bool starts = bql->phase == BQL_TRAIN || bql->phase == BQL_START;
@@ -359,7 +362,7 @@ static void pass_outage(struct bql *bql)
 
 static void note_sample(struct bql *bql, const struct congestion_sample *sample)
 {
-    bool outage = look_for_step(bql, sample);
+    bool outage = step_or_outage(bql, sample);
     bql_path_on_sample(&bql->path, sample, bql->rate_bps);
     /* Edges of a crowd, which refresh together, keep their balance by what they leave each other. */
     if (bql->phase == BQL_REFRESH && bql_refresh_alone(&bql->refresh, &bql->path))

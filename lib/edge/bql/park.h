@@ -10,7 +10,8 @@
  * before at least; after the proof it doubles once, and CALM raises it. A slightly lower rate is enough
  * where a round trip has less than 16 packets, whose rounds swing by more than is plausible, and where
  * nothing has shown others for long, neither C nor a loss (a radio link that fades). Where rounds swing
- * more than chance does (bursts), it takes two in a row that lose so much. */
+ * more than chance does (bursts), and from the second parked round on where the one before lost no more than by
+ * chance, it takes two in a row that lose so much. */
 #pragma once
 
 #include "edge/bql/move.h"

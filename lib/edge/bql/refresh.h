@@ -23,12 +23,13 @@
  *
  * Where much seems to be lost by chance, a short one tries that (retest.h).
  *
- * Where the path seems to have become longer all at once (path_step.h) one comes at once. What it leaves of the step,
- * where hardly anything went meanwhile, is the path's: one look is enough then, and rate, C, jitter and least round
- * trip are as before the step. That a queue grows is no objection: the path may have become slower as well. After one
- * in vain that step is forgotten, and none opens for 20 times as long. Beside others queues step as they come and go,
- * and a base that follows creeps: one that opens, or stays open, waits until C has shown no others for max(10 s, 20
- * RTT), not counting what C does while it is open, for that may be its own effect.
+ * Where the path seems to have become longer all at once (path_step.h) one comes as soon as C has shown no
+ * others, by more than a quarter, for max(10 s, 20 RTT): beside others queues step as they come and go, and
+ * edges that took them for the path would keep ever more. What C does while the step is open waits until it
+ * closes, for that may be the step's own effect. What is left is the path's unless more than q* + J/4 went;
+ * one look is enough then, and rate, C and jitter are those of before the step, while the least round trip is
+ * learnt anew. That a queue grows is no objection: the path may have become slower as well. After a try in
+ * vain that step is forgotten, and none opens for 20 times as long as the try took.
  *
  * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
  * the least wait ever says little of the usual one, and edges would differ by it. Where most of it stays it
