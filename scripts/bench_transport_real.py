@@ -10,7 +10,7 @@ stood still, CPU time that was stolen from the machine, and its load. Asked, of 
 at least 0.9, the second worst at least 0.8. Where the machine is busy that is said.
 
     scripts/bench transport-real [--runs N] [--size BYTES] [--build DIRECTORY] [--jitter TIME] [--link memif|af_packet|plain]
-                                 [--reroute [--reroute-at SECONDS]] [--json FILE]
+                                 [--reroute] [--json FILE]
 
 --reroute: one receiver, whose path falls silent for 100 ms and is 12 ms longer, each way, from then on. Asked of each run: what is
 verified there from 15 to 25 s later is at least 0.85 of what was in the 6 s before.
@@ -42,7 +42,7 @@ MEDIAN_MIN, SECOND_MIN = 0.9, 0.8
 BUSY_LOAD = 1.0
 STOLEN_PERCENT = 5.0
 RUN_S = 120
-REROUTE_AT_S, REROUTE_SHARE_MIN = 26, 0.85  # from the emulator's start; an edge knows whether it is alone after 10 s
+REROUTE_AT_S, REROUTE_SHARE_MIN = 16, 0.85  # from the emulator's start: the edge does not know yet whether it is alone
 BEFORE_S, AFTER_S = (-6, -0.5), (15, 25)    # of it
 HEADER = ["run", "Mbit/s", "of virtual", "gap ms: emulator", "source", "receivers", "stolen %", "load"]
 SCENARIO = {
@@ -143,10 +143,10 @@ def reroute_share(options, directory, wan_started):
     """Starts the job; looks at it until it has shown what the change did, and cancels it."""
     run = threading.Thread(target=ask, args=(options, directory, "a", "job", "run", os.path.join(directory, "job.yaml")))
     run.start()
-    looks, until = [], wan_started + options.reroute_at + AFTER_S[1]
+    looks, until = [], wan_started + REROUTE_AT_S + AFTER_S[1]
     while time.monotonic() < until + 1 and run.is_alive():
         bytes_now = verified_bytes(options, directory)
-        looks.append((time.monotonic() - wan_started - options.reroute_at, bytes_now))
+        looks.append((time.monotonic() - wan_started - REROUTE_AT_S, bytes_now))
         time.sleep(0.5)
     if not run.is_alive():
         sys.exit("bench: the job ended before its path had been longer for long enough")
@@ -182,9 +182,9 @@ def reroutes(options, table):
     JOB.update(to=["r0"], plan={**JOB["plan"], "tree": [["a", "r0"]]})
     RECEIVERS[:] = ["r0"]
     options.size = 2_000_000_000
-    at_s, longer = options.reroute_at, {"owd": "42ms"}
-    SCENARIO["faults"] = [{"at": f"{at_s}s", "link": ["a", "r0"], "down": "100ms", "symmetric": True},
-                          *({"at": f"{at_s * 1000 + 50}ms", "link": way, "set": longer}
+    longer = {"owd": "42ms"}
+    SCENARIO["faults"] = [{"at": f"{REROUTE_AT_S}s", "link": ["a", "r0"], "down": "100ms", "symmetric": True},
+                          *({"at": f"{REROUTE_AT_S * 1000 + 50}ms", "link": way, "set": longer}
                             for way in (["a", "r0"], ["r0", "a"]))]
     runs = [reroute_run(options) for _ in range(options.runs)]
     table([[number, f"{run['before_bps'] / 1e6:.1f}", f"{run['after_bps'] / 1e6:.1f}",
@@ -264,14 +264,10 @@ def main(arguments, table):
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIRECTORY")
     parser.add_argument("--link", choices=["memif", "af_packet", "plain"], default="memif")
     parser.add_argument("--reroute", action="store_true", help="of a path that becomes longer")
-    parser.add_argument("--reroute-at", type=int, default=REROUTE_AT_S, metavar="SECONDS",
-                        help=f"of the emulator, whose job starts after some 5 s; default {REROUTE_AT_S}, at least 14")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(arguments)
     if options.reroute and options.link != "memif":
         parser.error("--reroute looks at jobs over memif only")
-    if options.reroute_at < 14:
-        parser.error("--reroute-at: at least 14, as the rate of before is told over 6 s")
     SCENARIO["links"]["default"]["jitter"] = options.jitter
     if options.reroute:
         return reroutes(options, table)

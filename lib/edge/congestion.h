@@ -80,8 +80,7 @@ struct congestion_view {
     enum congestion_duty duty;
     uint64_t capacity_bps; /* 0: unknown */
     uint64_t queue_ns, target_ns, jitter_ns;
-    /* The empty path was not seen for twice (bql) or three times (scavenger) the time in which it is looked for: what
-     * seems to be a queue may be it. */
+    /* The empty path was not seen for twice the time in which it is looked for: what seems to be a queue may be it. */
     bool base_old;
     uint64_t buffer_ns; /* the queue it allows itself where the buffer is small; TIME_NEVER: no such limit */
     uint64_t competitive_ns; /* so long it has held its own against senders that fill the buffer */

@@ -56,7 +56,7 @@
 #define STEP_PART        4  /* of q* and of jitter: what acks differ by */
 #define STILL_LEVELS     3  /* CUBIC keeps a queue at a level from one to the next */
 #define STILL_LOSS_PART  50 /* where so much gets lost a buffer is full */
-#define OVERDUE_TIMES    3  /* by then as many stills have told */
+#define OVERDUE_TIMES    2
 #define TRIAL_RTTS       3
 #define STEADY_ROUNDS    2                 /* until what a higher rate did is known */
 #define OWN_RATE_NS      (200 * NS_PER_MS) /* so old the receiver's own rate may be: node/peer/port.c */
@@ -88,7 +88,7 @@ struct scavenger {
     struct path_known known; /* … what was known before */
     int64_t still_owd_ns;    /* least delay of what left since then */
     int64_t level_owd_ns;    /* that of the first of … */
-    uint32_t levels;         /* … so many that were alike, above the base */
+    uint32_t levels;         /* … so many that were alike, since the base was seen */
     bool least;              /* the rate is as low as it gets */
     bool renewed;            /* the path is longer, as just found */
     bool limited;            /* the round was limited by something else */
@@ -206,6 +206,8 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
     if (sample->owd_known)
         path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns, near_ns,
                              sample->now_ns);
+    if (scavenger->delay.base_seen_ns == sample->now_ns)
+        scavenger->levels = 0;
     /* What an outage held back is no jitter. */
     if (!scavenger->step.paused)
         path_delay_on_jump(&scavenger->delay, sample->jump_ns, sample->now_ns);
@@ -286,7 +288,7 @@ static uint64_t risen_bps(struct scavenger *scavenger)
      * doubled each third round without a queue. */
     uint64_t fills_ppm = muldiv64(target_ns(scavenger), PPM / 2, MAX(scavenger->rtt_ns, 1ULL));
     fills_ppm <<= MIN(scavenger->beyond_rounds / BEYOND_ROUNDS, 8U);
-    uint64_t beyond_bps = rate_bps + muldiv64(rate_bps, MIN(RISE_NEAR_PPM, fills_ppm), PPM);
+    uint64_t beyond_bps = rate_bps + muldiv64(rate_bps, fills_ppm, PPM);
     if (rate_bps > full_bps / 100 * NEAR_PERCENT && !beyond)
         return MIN(near_bps, MAX(full_bps, beyond_bps));
     uint64_t rise_ppm = scavenger->calm_rounds > 6 ? RISE_FAST_PPM : RISE_PPM;
@@ -343,13 +345,12 @@ static void begin_still(struct scavenger *scavenger, uint64_t lasts_ns, uint64_t
 static void judge_step(struct scavenger *scavenger, uint64_t now_ns)
 {
     scavenger->tries_step = false;
-    path_step_rest(&scavenger->step, now_ns + due_ns(scavenger));
-    if (scavenger->still_owd_ns == INT64_MAX)
+    int64_t least_ns = path_delay_empty_ns(&scavenger->delay) +
+                       (int64_t)target_at_ns(scavenger, scavenger->known.rate_bps) / STEP_PART;
+    bool longer = scavenger->still_owd_ns != INT64_MAX && scavenger->still_owd_ns > least_ns;
+    path_step_rest(&scavenger->step, now_ns + (longer ? 0 : due_ns(scavenger)));
+    if (!longer)
         return;
-    int64_t above_ns = scavenger->still_owd_ns - path_delay_empty_ns(&scavenger->delay);
-    if (above_ns <= (int64_t)target_at_ns(scavenger, scavenger->known.rate_bps) / STEP_PART)
-        return;
-    path_step_rest(&scavenger->step, now_ns);
     path_delay_forget_jump(&scavenger->delay, scavenger->known.jitter_ns);
     path_delay_renew_base(&scavenger->delay, scavenger->still_owd_ns, now_ns);
     scavenger->stilled_bps = scavenger->known.rate_bps;

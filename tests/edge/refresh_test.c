@@ -166,7 +166,7 @@ static void refresh__two_that_never_saw_it_renew_the_base(void **state)
     }
 }
 
-/* What a try sees 40 ms after a step of 30 ms. */
+/* The path steps from 5 to 35 ms, and a try sees no less than that. */
 static struct bql_move tries_step(struct edge *edge, uint64_t rate_now_bps, uint64_t least_ms)
 {
     sees(edge, 100, 35, false);
