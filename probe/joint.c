@@ -21,7 +21,14 @@ void joint_begin(struct joint *joint)
     joint->count = 0;
 }
 
-void joint_take(struct joint *joint, uint16_t receiver, const struct train_record *record)
+/* The path by itself carries so much more than so large a part of a train at that rate that it did not hold that up. */
+static bool is_wide(const struct estimate *alone, double rate_bps, uint16_t turns)
+{
+    return (double)alone->avail_bps >= ALONE_SHARE * rate_bps / turns;
+}
+
+void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *alone,
+                const struct train_record *record)
 {
     struct reading_path path = {0};
     struct joint_part part = {
@@ -47,6 +54,7 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct train_recor
     }
     if (part.rate <= 0)
         return;
+    part.wide = alone != NULL && is_wide(alone, part.rate * 1e9, part.turns);
     uint16_t place = joint->count++;
     for (; place > 0 && joint->parts[place - 1].rate < part.rate; place--)
         joint->parts[place] = joint->parts[place - 1];
@@ -79,7 +87,8 @@ enum joint_word joint_choose(const struct joint *joint, uint32_t liked_mask, con
         return JOINT_SILENT;
     uint16_t few = first->turns, many = first->turns;
     *part = second;
-    if (first->queued != second->queued || (first->queued && !is_near(joint, second)))
+    bool blamed = !first->wide || !second->wide; /* else noise of their ends tells them apart */
+    if (first->queued != second->queued || (first->queued && !is_near(joint, second) && blamed))
         return JOINT_APART;
     if (!first->queued)
         return JOINT_AGREED;
@@ -159,6 +168,6 @@ void joint_judge(struct estimate *estimate, uint16_t turns, const struct estimat
     if (alone == NULL) {
         estimate->kind = ESTIMATE_REFUSED;
         estimate->reason = ESTIMATE_NO_END;
-    } else if ((double)alone->avail_bps < ALONE_SHARE * (double)estimate->avail_bps / turns)
+    } else if (!is_wide(alone, (double)estimate->avail_bps, turns))
         joint_at_least(estimate);
 }

@@ -25,6 +25,7 @@ struct joint_part {
     double most; /* its slowest hop, whatever else came there */
     bool beside; /* another sender's train may have held it up */
     bool rough;  /* some of it was lost, so the rate is a rough one */
+    bool wide;   /* its path carries so much by itself that it was not what held it up */
 };
 
 struct joint {
@@ -37,13 +38,15 @@ struct joint {
 
 /* The next train. */
 void joint_begin(struct joint *joint);
-/* One receiver's part of it. One that tells nothing is passed over. */
-void joint_take(struct joint *joint, uint16_t receiver, const struct train_record *record);
+/* One receiver's part of it, to whom the path carries `alone` by itself; NULL: that is not known. One that tells
+ * nothing is passed over. */
+void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *alone,
+                const struct train_record *record);
 enum joint_word {
     JOINT_SILENT, /* fewer than two parts tell anything */
-    JOINT_APART,  /* the two that saw most were held up at different rates: by their own paths */
-    JOINT_ALIKE,  /* parts agree, which are of one size */
-    JOINT_AGREED  /* parts agree that are unlike: it is the line; or nothing held up any */
+    JOINT_APART, /* the two that saw most were held up at different rates: by their own paths, as far as is known */
+    JOINT_ALIKE, /* parts agree, which are of one size */
+    JOINT_AGREED /* parts agree that are unlike: it is the line; or nothing held up any */
 };
 /* What it shows. But for SILENT `part` is the one that stands for all, of ALIKE one to a receiver of `liked_mask`
  * (bits) where there is; of APART it is a lower end. */

@@ -7,6 +7,8 @@
         that SLUICECTL makes.
     lab.py job TEMPLATE FILE SCENARIO
         the job file TEMPLATE with `file: FILE` and the plan of the scenario's job, on standard output
+    lab.py measured SCENARIO PROBES.json
+        a table of what `show probes` tells of each path and line, beside what the scenario lets through
     lab.py edges SITE.json…
         a table of the edges that carried data, from what each site's `show edges` said
     lab.py tree SCENARIO SOURCE JOBS.json JOB
@@ -22,6 +24,8 @@ import sys
 import yaml
 
 from site_keys import public_key
+
+ERROR_MAX = 0.05  # of what the emulator lets through
 
 
 def scenario_read(path):
@@ -149,6 +153,56 @@ def causes(edge):
     return ", ".join(f"{cause} {share:.0%}" for cause, share in shares if share >= 0.05) or edge["limited_by"]
 
 
+def rate_bps(text):
+    number = text.removesuffix("bps")
+    return float(number[:-1]) * {"k": 1e3, "M": 1e6, "G": 1e9}[number[-1]]
+
+
+def paths_bps(scenario, nodes):
+    """What the scenario lets through of each pair (from, to), and (from, "(line)"): all that leaves a site."""
+    found = {}
+    for source, own in nodes.items():
+        others = [name for name in nodes if name != source]
+        for to in others:
+            found[source, to] = min(rate_bps(own["uplink"]), rate_bps(nodes[to]["downlink"]),
+                                    rate_bps(scenario["links"]["default"]["rate"]))
+        found[source, "(line)"] = rate_bps(own["uplink"])
+    for link in scenario["links"].get("list", []):
+        ways = [(link["from"], link["to"])] + ([(link["to"], link["from"])] if link.get("symmetric") else [])
+        for way in ways:
+            found[way] = min(rate_bps(nodes[way[0]]["uplink"]), rate_bps(nodes[way[1]]["downlink"]), rate_bps(link["rate"]))
+    for line in scenario.get("shared", []):
+        rate, members = rate_bps(line["rate"]), [tuple(member) for member in line["members"]]
+        for way in members + [(source, "(line)") for source in nodes if all((source, to) in members for to in nodes if to != source)]:
+            found[way] = min(found[way], rate)
+    return found
+
+
+def table(rows):
+    widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def measured(path, probes):
+    """Lines that are no limit answer with at least so much, which is right as long as the line carries that."""
+    truth = paths_bps(*scenario_read(path))
+    rows, good, errors = [("from", "to", "measured", "interval", "emulator", "error")], 0, []
+    with open(probes, encoding="utf-8") as file:
+        pairs = json.load(file)["pairs"]
+    for pair in pairs:
+        told, avail = truth[pair["from"], pair["to"]], pair.get("avail_bps", 0)
+        error = (avail - told) / told
+        text = {"value": f"{avail / 1e6:.1f}", "at-least": f">= {avail / 1e6:.1f}"}.get(pair["kind"], pair["why"])
+        interval = f"{pair['low_bps'] / 1e6:.1f} to {pair['high_bps'] / 1e6:.1f}" if pair["kind"] == "value" else ""
+        rows.append((pair["from"], pair["to"], text, interval, f"{told / 1e6:.0f}", f"{error:+.1%}" if pair["kind"] == "value" else ""))
+        if pair["to"] != "(line)":
+            errors.append(abs(error) if pair["kind"] == "value" else 1)
+            good += errors[-1] <= ERROR_MAX
+    table(rows)
+    print(f"Mbit/s on the wire; {good} of {len(errors)} paths within {ERROR_MAX:.0%} of what the emulator lets through")
+
+
 def edges(*files):
     """Each file: SITE.json, what that site's `show edges` says."""
     rows = [("from", "to", "packets", "repairs", "RTT ms", "least RTT ms", "limited by")]
@@ -158,9 +212,7 @@ def edges(*files):
                 if edge["sent_packets"] > 0:
                     rows.append((os.path.basename(path).removesuffix(".json"), edge["to"], edge["sent_packets"],
                                  edge["repairs"], edge["srtt_ms"], edge["rtt_min_ms"], causes(edge)))
-    widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
+    table(rows)
 
 
 def main():
@@ -170,6 +222,9 @@ def main():
         return 0
     if command == "configs":
         configs(*rest)
+        return 0
+    if command == "measured":
+        measured(*rest)
         return 0
     if command == "edges":
         edges(*rest)

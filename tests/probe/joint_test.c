@@ -71,7 +71,7 @@ static void take_all(uint16_t receivers)
 {
     joint_begin(&joint);
     for (uint16_t receiver = 0; receiver < receivers; receiver++)
-        joint_take(&joint, receiver, &parts[receiver]);
+        joint_take(&joint, receiver, NULL, &parts[receiver]);
 }
 
 /* Mbit/s that the path's part tells; 0: it tells none. */
@@ -130,6 +130,31 @@ static void joint__tells_line_and_slow_paths(void **state)
             uint64_t expected = rows[row].path_told_mbps[receiver];
             assert_in_range(path_told(receiver), expected * 95 / 100, expected * 105 / 100);
         }
+    }
+}
+
+/* Parts that tell of different rates: of their own paths, but where those are known to carry more alone. */
+static void joint_choose__blames_no_wide_path(void **state)
+{
+    (void)state;
+    static const uint64_t unlike_mbps[] = {100, 20, 50, 80};
+    static const struct {
+        uint64_t alone_mbps[4]; /* 0: it is not known */
+        enum joint_word word;
+    } rows[] = {{{0, 0, 0, 0}, JOINT_APART},     {{100, 20, 50, 80}, JOINT_APART},
+                {{400, 0, 0, 0}, JOINT_APART},   {{400, 400, 400, 0}, JOINT_APART},
+                {{100, 0, 0, 400}, JOINT_APART}, {{400, 0, 0, 400}, JOINT_ALIKE},
+                {{112, 0, 0, 90}, JOINT_ALIKE}};
+    const struct joint_part *part = NULL;
+    send(0, unlike_mbps, 4, false, TIME_NEVER);
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        joint_begin(&joint);
+        for (uint16_t receiver = 0; receiver < 4; receiver++) {
+            struct estimate alone = {.kind = ESTIMATE_VALUE,
+                                     .avail_bps = rows[row].alone_mbps[receiver] * 1000000};
+            joint_take(&joint, receiver, alone.avail_bps != 0 ? &alone : NULL, &parts[receiver]);
+        }
+        assert_int_equal(joint_choose(&joint, 0, &part), rows[row].word);
     }
 }
 
@@ -225,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joint__tells_line_and_slow_paths),
+        cmocka_unit_test(joint_choose__blames_no_wide_path),
         cmocka_unit_test(joint__of_a_line_that_overflows),
         cmocka_unit_test(joint__beside_others),
         cmocka_unit_test(joint__needs_two),

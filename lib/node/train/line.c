@@ -105,18 +105,18 @@ void line_goal(const struct node *node, const struct line *line, const struct es
     goal->first_packets_max *= to->count;
 }
 
-const struct train_record *line_take(struct node *node, struct line *line, uint64_t known_mask,
-                                     const struct self_test *test)
+const struct train_record *line_take(struct node *node, struct line *line,
+                                     const struct estimate *const *alone, const struct self_test *test)
 {
     const struct joint_part *part = NULL;
     uint32_t liked_mask = 0;
     joint_begin(&line->joint);
     for (uint16_t receiver = 0; receiver < line->to.count; receiver++) {
-        liked_mask |= (uint32_t)(known_mask >> line->to.peers[receiver] & 1) << receiver;
+        liked_mask |= (uint32_t)(alone[receiver] != NULL) << receiver;
         if (train_out_part(node, receiver) == NULL)
             continue;
         self_test_apply(test, &node->train_out->record);
-        joint_take(&line->joint, receiver, &node->train_out->record);
+        joint_take(&line->joint, receiver, alone[receiver], &node->train_out->record);
     }
     enum joint_word word = joint_choose(&line->joint, liked_mask, &part);
     if (word == JOINT_SILENT)
@@ -157,12 +157,13 @@ void line_tell(const struct line *line, const struct estimate *alone, uint64_t p
     estimate_clip(estimate, port_bps);
 }
 
-void line_tell_paths(struct node *node, const struct line *line, uint64_t known_mask, uint64_t now_ns)
+void line_tell_paths(struct node *node, const struct line *line, const struct estimate *const *alone,
+                     uint64_t now_ns)
 {
     struct estimate estimate;
     for (uint16_t place = 0; place < line->joint.count; place++) {
-        uint16_t peer = line->to.peers[line->joint.parts[place].receiver];
-        if ((known_mask >> peer & 1) != 0 || !joint_path(&line->joint, place, &estimate))
+        uint16_t receiver = line->joint.parts[place].receiver, peer = line->to.peers[receiver];
+        if (alone[receiver] != NULL || !joint_path(&line->joint, place, &estimate))
             continue;
         estimate_clip(&estimate, node->config.ports[node->peers[peer].port].rate_bps);
         if (estimate.low_bps >= 1000)

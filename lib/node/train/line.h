@@ -46,12 +46,14 @@ bool line_is_joint(const struct line *line);
 /* The goal of the path to its first receiver becomes that of the line: `alone` is what is known of that path, or NULL. */
 void line_goal(const struct node *node, const struct line *line, const struct estimate *alone,
                struct estimator_goal *goal);
-/* Of the joint train that was told last, the record that stands for all, its ends known by `test`, of a receiver in
- * `known_mask` (bits by peer) where there is; NULL: it tells nothing. What it shows is kept in `line`. */
-const struct train_record *line_take(struct node *node, struct line *line, uint64_t known_mask,
-                                     const struct self_test *test);
-/* What the same train told of slow paths, the others than those of `known_mask`, goes into the table of paths. */
-void line_tell_paths(struct node *node, const struct line *line, uint64_t known_mask, uint64_t now_ns);
+/* Of the joint train that was told last, the record that stands for all, its ends known by `test`, of a receiver the path to
+ * whom is known where there is; NULL: it tells nothing. What it shows is kept in `line`. `alone`: what the path to each of
+ * `line->to.peers` carries by itself, NULL: that is not known. */
+const struct train_record *line_take(struct node *node, struct line *line,
+                                     const struct estimate *const *alone, const struct self_test *test);
+/* What the same train told of slow paths that are not known alone goes into the table of paths. */
+void line_tell_paths(struct node *node, const struct line *line, const struct estimate *const *alone,
+                     uint64_t now_ns);
 /* The line by all joint trains, behind a port of port_bps; `alone` is what the path to `peer` carries by itself, NULL: that is not
  * known. */
 void line_tell(const struct line *line, const struct estimate *alone, uint64_t port_bps,

@@ -280,11 +280,13 @@ static void finish(struct node *node, uint64_t now_ns)
 static void take_joint(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
-    uint64_t known_mask = alone_mask(node, now_ns);
+    const struct estimate *alone[TRAIN_RECEIVERS_MAX];
     const struct self_test *test = &prober->results[prober->peer].ends.test;
     struct estimate estimate = {0};
-    kind_of(node)->take(prober->state, line_take(node, &prober->line, known_mask, test), now_ns);
-    line_tell_paths(node, &prober->line, known_mask, now_ns);
+    for (uint16_t receiver = 0; receiver < prober->line.to.count; receiver++)
+        alone[receiver] = prober_alone(node, prober->line.to.peers[receiver], now_ns);
+    kind_of(node)->take(prober->state, line_take(node, &prober->line, alone, test), now_ns);
+    line_tell_paths(node, &prober->line, alone, now_ns);
     kind_of(node)->result(prober->state, now_ns, &estimate);
     prober->ending |= joint_enough(&estimate);
     prober->step_ns = MIN(prober->step_ns, now_ns);
