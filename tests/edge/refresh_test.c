@@ -209,25 +209,36 @@ static void refresh__one_look_tells_a_step(void **state)
     }
 }
 
-/* Where C shows others a step waits until it has shown none for 10 s; what C does once a step is open may be its own. */
+/* Where C showed others a step waits until it has shown none for 10 s. What C does once a step is open may be its own doing, if
+ * the edge was alone for 5 s before; else the step is that of others, and none any more. */
 static void refresh__tries_no_step_beside_others(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t open_ms, others_ms; /* from then on; until then, when the base is seen */
+        uint64_t open_ms;
+        uint64_t others_ms, again_ms; /* C shows others until then; and for half a second from then on */
         uint64_t due_ms;
-    } rows[] = {{0, 0, 10020}, {0, 3000, 10020}, {5000, 3000, 13000}, {15000, 3000, 15000}};
+    } rows[] = {
+        {0, 0, NEVER_MS, 10020},      {3000, 2000, NEVER_MS, 12000}, {15000, 3000, NEVER_MS, 15000},
+        {6500, 2000, 6600, NEVER_MS}, {7500, 2000, 7600, 12000},     {5100, 0, 8000, 10020},
+        {4900, 0, 8000, NEVER_MS},
+    };
     for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
         struct edge edge;
         begin(&edge, 50);
-        for (uint64_t ms = STEP_MS; ms < NEVER_MS && edge.refresh.next != BQL_REFRESH_STEP; ms += STEP_MS) {
-            edge.path.step.since_ns = ms >= rows[index].open_ms;
-            edge.path.step.stepped = ms >= rows[index].open_ms;
-            if (ms == rows[index].others_ms)
+        uint64_t ms = 0;
+        while (ms < NEVER_MS && edge.refresh.next != BQL_REFRESH_STEP) {
+            ms += STEP_MS;
+            edge.path.step.stepped |= ms == MAX(rows[index].open_ms, STEP_MS);
+            if (edge.path.step.stepped && edge.path.step.since_ns == 0)
+                edge.path.step.since_ns = edge.view.now_ns;
+            if (ms == rows[index].others_ms || ms == rows[index].again_ms + 500)
                 edge.path.delay.base_seen_ns = edge.view.now_ns + STEP_NS;
-            is_due(&edge, ms < rows[index].others_ms, RATE_BPS);
+            bool again = ms >= rows[index].again_ms && ms < rows[index].again_ms + 500;
+            is_due(&edge, ms < rows[index].others_ms || again, RATE_BPS);
         }
-        assert_int_equal((edge.view.now_ns - BEGIN_NS) / NS_PER_MS, rows[index].due_ms);
+        assert_in_range(ms, rows[index].due_ms, rows[index].due_ms + 2 * STEP_MS);
+        assert_int_equal(edge.path.step.stepped, rows[index].due_ms < NEVER_MS);
     }
 }
 

@@ -15,12 +15,29 @@
 #define STARVING_PART    5  /* of the time: a rate that is far too low */
 #define SHARES_PERCENT   90
 #define STEP_PART        4 /* of q*: a step that is no less */
+#define STEP_ALONE_PART  2 /* of the time: alone for that before a step, or it is of others */
 #define STEP_RESTS       20 /* times as long as a try took: one in vain is no more than a fortieth of the rate */
 #define CROWDS_PERCENT   75
 #define MOVES_PART       32 /* of q*: a queue of others does in any refresh */
 
+static uint64_t late_ns_of(const struct bql_path *path)
+{
+    return MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns);
+}
+
+/* C moved as it does where others come and go. What a longer path does to C looks alike: a step of an edge that was
+ * alone until then says so, any other is theirs. */
+static void note_crowd(struct bql_refresh *refresh, struct bql_path *path)
+{
+    uint64_t since_ns = path->step.since_ns;
+    if (since_ns > 0 && elapsed_ns(since_ns, refresh->crowd_ns) > late_ns_of(path) / STEP_ALONE_PART)
+        return;
+    path_step_rest(&path->step, path->step.rests_ns);
+    refresh->crowd_ns = path->now_ns;
+}
+
 /* An edge that has the path for its own finds that it takes the same all the time. */
-static bool shares(struct bql_refresh *refresh, const struct bql_path *path)
+static bool shares(struct bql_refresh *refresh, struct bql_path *path)
 {
     /* Where few packets come, chance changes it. */
     if (bql_path_telling_packets(path) < PATH_DELAY_PACKETS_MIN)
@@ -35,9 +52,10 @@ static bool shares(struct bql_refresh *refresh, const struct bql_path *path)
         refresh->least_bps =
             MIN(refresh->least_bps > 0 ? refresh->least_bps : TIME_NEVER, path->capacity_bps);
     }
-    bool crowds = refresh->least_bps < refresh->most_bps / 100 * CROWDS_PERCENT && path->step.since_ns == 0;
-    if (crowds || refresh->crowd_ns == 0)
+    if (refresh->crowd_ns == 0)
         refresh->crowd_ns = path->now_ns;
+    if (refresh->least_bps < refresh->most_bps / 100 * CROWDS_PERCENT)
+        note_crowd(refresh, path);
     return refresh->least_bps < refresh->most_bps / 100 * SHARES_PERCENT;
 }
 
@@ -97,8 +115,8 @@ void bql_refresh_on_contest(struct bql_refresh *refresh, struct bql_path *path)
     path_step_rest(&path->step, path->step.rests_ns);
 }
 
-bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
-                     const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps)
+bool bql_refresh_due(struct bql_refresh *refresh, struct bql_path *path, const struct bql_rounds *rounds,
+                     const struct bql_view *view, uint64_t rate_bps)
 {
     if (path->delay.base_seen_ns == view->now_ns)
         refresh->seen_bps = rate_bps;

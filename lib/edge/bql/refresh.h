@@ -88,9 +88,9 @@ bool bql_refresh_is_uncrowded(const struct bql_refresh *refresh, const struct bq
 bool bql_refresh_is_overdue(const struct bql_path *path);
 /* Others turned out to fill the buffer: no step of the path is on trial any more, nor open. */
 void bql_refresh_on_contest(struct bql_refresh *refresh, struct bql_path *path);
-/* Whether it is time. To be asked at each sample. */
-bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
-                     const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps);
+/* Whether it is time. To be asked at each sample. A step of the path that others may have made is none. */
+bool bql_refresh_due(struct bql_refresh *refresh, struct bql_path *path, const struct bql_rounds *rounds,
+                     const struct bql_view *view, uint64_t rate_bps);
 /* Begins, at the rate returned. */
 uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, const struct bql_view *view,
                            uint64_t rate_bps);
