@@ -52,6 +52,22 @@ static void sluice__constant_cross_traffic_in_two_round_trips(void **state)
     }
 }
 
+/* What may be sent is no more than a train: nothing is waited for once that has told. */
+static void sluice__ends_when_nothing_is_left_to_send(void **state)
+{
+    (void)state;
+    static const uint64_t most_bytes[] = {100000, 200000, 400000};
+    struct lab_path path = {.hop_count = 1, .hops = {{.rate = 0.1}}, .rtt_ns = 6e7};
+    for (unsigned row = 0; row < 3; row++) {
+        struct estimator_goal goal = first_look;
+        goal.port_bps = goal.receiver_bps = 100000000;
+        goal.bytes_max = most_bytes[row];
+        struct lab_result result = measure(&path, &goal, row);
+        assert_int_equal(result.estimate.kind, ESTIMATE_AT_LEAST);
+        assert_true(result.took_ns < 4 * path.rtt_ns);
+    }
+}
+
 /* An idle path as fast as the port: what was sent came through. */
 static void sluice__nothing_queues(void **state)
 {
@@ -509,6 +525,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sluice__constant_cross_traffic_in_two_round_trips),
+        cmocka_unit_test(sluice__ends_when_nothing_is_left_to_send),
         cmocka_unit_test(sluice__nothing_queues),
         cmocka_unit_test(sluice__poisson_over_a_period),
         cmocka_unit_test(sluice__heavy_tails_are_covered),
