@@ -69,6 +69,12 @@ static bool is_near(const struct joint *joint, const struct joint_part *part)
     return part->rate >= (1 - share) * first->rate;
 }
 
+/* What they differ by is of their ends: neither's path holds up so much, and no path has become so much slower. */
+static bool is_noise(const struct joint_part *first, const struct joint_part *second)
+{
+    return first->wide && second->wide && second->rate >= (1 - ROUGH_SHARE) * first->rate;
+}
+
 /* The one next to the first that may be held against it; NULL: there is none. */
 static const struct joint_part *second_of(const struct joint *joint)
 {
@@ -87,8 +93,8 @@ enum joint_word joint_choose(const struct joint *joint, uint32_t liked_mask, con
         return JOINT_SILENT;
     uint16_t few = first->turns, many = first->turns;
     *part = second;
-    bool blamed = !first->wide || !second->wide; /* else noise of their ends tells them apart */
-    if (first->queued != second->queued || (first->queued && !is_near(joint, second) && blamed))
+    if (first->queued != second->queued ||
+        (first->queued && !is_near(joint, second) && !is_noise(first, second)))
         return JOINT_APART;
     if (!first->queued)
         return JOINT_AGREED;

@@ -6,7 +6,8 @@
  * own paths did, all alike. Paths that carry just as much as their parts of the train tell that by chance at most
  * where the parts are unlike, by JOINT_UNLIKE times at least; where they are alike, what one of the paths carries
  * alone decides. Two parts have to agree, as one may err. Parts that were held up at less than others saw pass tell
- * of their own paths. One that another sender's train came beside may have been held up by that: it tells nothing
+ * of their own paths, but where both are known to carry more alone and the difference is no more than noise of their
+ * ends makes of it. One that another sender's train came beside may have been held up by that: it tells nothing
  * against the others.
  *
  * Sans-IO; rates in bit/s on the wire. */
@@ -44,9 +45,9 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *a
                 const struct train_record *record);
 enum joint_word {
     JOINT_SILENT, /* fewer than two parts tell anything */
-    JOINT_APART, /* the two that saw most were held up at different rates: by their own paths, as far as is known */
-    JOINT_ALIKE, /* parts agree, which are of one size */
-    JOINT_AGREED /* parts agree that are unlike: it is the line; or nothing held up any */
+    JOINT_APART,  /* the two that saw most were held up at different rates: by their own paths */
+    JOINT_ALIKE,  /* parts agree, which are of one size */
+    JOINT_AGREED  /* parts agree that are unlike: it is the line; or nothing held up any */
 };
 /* What it shows. But for SILENT `part` is the one that stands for all, of ALIKE one to a receiver of `liked_mask`
  * (bits) where there is; of APART it is a lower end. */

@@ -209,8 +209,8 @@ static void refresh__one_look_tells_a_step(void **state)
     }
 }
 
-/* Where C showed others a step waits until it has shown none for 10 s. What C does once a step is open may be its own doing, if
- * the edge was alone for 5 s before; else the step is that of others, and none any more. */
+/* Where C showed others a step waits until it has shown none for 10 s. What C does once a step is open may be its own
+ * doing, if it showed none for 2 s before; else the step is that of others, and none any more. */
 static void refresh__tries_no_step_beside_others(void **state)
 {
     (void)state;
@@ -220,8 +220,8 @@ static void refresh__tries_no_step_beside_others(void **state)
         uint64_t due_ms;
     } rows[] = {
         {0, 0, NEVER_MS, 10020},      {3000, 2000, NEVER_MS, 12000}, {15000, 3000, NEVER_MS, 15000},
-        {6500, 2000, 6600, NEVER_MS}, {7500, 2000, 7600, 12000},     {5100, 0, 8000, 10020},
-        {4900, 0, 8000, NEVER_MS},
+        {3900, 2000, 4000, NEVER_MS}, {4100, 2000, 4200, 12000},     {5100, 0, 8000, 10020},
+        {1000, 0, 2000, 10020},
     };
     for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
         struct edge edge;
@@ -314,6 +314,31 @@ static void refresh__lasts_two_windows_at_most(void **state)
     }
 }
 
+/* Where the path has no jitter C moves by others alone: a tenth says so; else a quarter does. */
+static void refresh__takes_what_c_moves_by_for_others(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t jitter_ns, percent; /* of C that is left */
+        bool others;
+    } rows[] = {{0, 91, false},
+                {0, 89, true},
+                {4 * NS_PER_MS, 89, false},
+                {4 * NS_PER_MS, 76, false},
+                {4 * NS_PER_MS, 74, true}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct edge edge;
+        begin(&edge, 50);
+        edge.path.delay.jump_ns = rows[index].jitter_ns;
+        for (uint64_t ms = 0; ms < 1000; ms += STEP_MS) {
+            is_due(&edge, false, RATE_BPS);
+            edge.path.capacity_bps = RATE_BPS / 100 * rows[index].percent;
+            bql_refresh_due(&edge.refresh, &edge.path, &edge.rounds, &edge.view, RATE_BPS);
+        }
+        assert_int_equal(edge.refresh.crowd_ns > 0, rows[index].others);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +347,7 @@ int main(void)
         cmocka_unit_test(refresh__two_that_never_saw_it_renew_the_base),
         cmocka_unit_test(refresh__one_look_tells_a_step),
         cmocka_unit_test(refresh__tries_no_step_beside_others),
+        cmocka_unit_test(refresh__takes_what_c_moves_by_for_others),
         cmocka_unit_test(refresh__has_no_verdict_on_a_step_beside_others),
         cmocka_unit_test(refresh__halves_the_rate_but_for_a_doubt),
         cmocka_unit_test(refresh__lasts_two_windows_at_most),

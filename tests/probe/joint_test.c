@@ -133,21 +133,28 @@ static void joint__tells_line_and_slow_paths(void **state)
     }
 }
 
-/* Parts that tell of different rates: of their own paths, but where those are known to carry more alone. */
+/* Parts that tell of different rates: of their own paths, but where those are known to carry more alone, and the rates
+ * are not far apart, as of a path that has become slower since. */
 static void joint_choose__blames_no_wide_path(void **state)
 {
     (void)state;
-    static const uint64_t unlike_mbps[] = {100, 20, 50, 80};
     static const struct {
-        uint64_t alone_mbps[4]; /* 0: it is not known */
+        uint64_t path_mbps[4], alone_mbps[4]; /* 0: it is not known */
         enum joint_word word;
-    } rows[] = {{{0, 0, 0, 0}, JOINT_APART},     {{100, 20, 50, 80}, JOINT_APART},
-                {{400, 0, 0, 0}, JOINT_APART},   {{400, 400, 400, 0}, JOINT_APART},
-                {{100, 0, 0, 400}, JOINT_APART}, {{400, 0, 0, 400}, JOINT_ALIKE},
-                {{112, 0, 0, 90}, JOINT_ALIKE}};
+    } rows[] = {
+        {{100, 20, 50, 80}, {0, 0, 0, 0}, JOINT_APART},
+        {{100, 20, 50, 80}, {100, 20, 50, 80}, JOINT_APART},
+        {{100, 20, 50, 80}, {400, 0, 0, 0}, JOINT_APART},
+        {{100, 20, 50, 80}, {400, 400, 400, 0}, JOINT_APART},
+        {{100, 20, 50, 80}, {100, 0, 0, 400}, JOINT_APART},
+        {{100, 20, 50, 80}, {400, 0, 0, 400}, JOINT_ALIKE},
+        {{100, 20, 50, 80}, {112, 0, 0, 90}, JOINT_ALIKE},
+        {{100, 20, 50, 70}, {400, 400, 400, 400}, JOINT_APART},
+        {{50, 10, 20, 30}, {400, 400, 400, 400}, JOINT_APART},
+    };
     const struct joint_part *part = NULL;
-    send(0, unlike_mbps, 4, false, TIME_NEVER);
     for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        send(0, rows[row].path_mbps, 4, false, TIME_NEVER);
         joint_begin(&joint);
         for (uint16_t receiver = 0; receiver < 4; receiver++) {
             struct estimate alone = {.kind = ESTIMATE_VALUE,
@@ -155,6 +162,7 @@ static void joint_choose__blames_no_wide_path(void **state)
             joint_take(&joint, receiver, alone.avail_bps != 0 ? &alone : NULL, &parts[receiver]);
         }
         assert_int_equal(joint_choose(&joint, 0, &part), rows[row].word);
+        assert_int_equal(part->receiver, 3);
     }
 }
 

@@ -15,9 +15,10 @@
 #define STARVING_PART    5  /* of the time: a rate that is far too low */
 #define SHARES_PERCENT   90
 #define STEP_PART        4 /* of q*: a step that is no less */
-#define STEP_ALONE_PART  2 /* of the time: alone for that before a step, or it is of others */
+#define STEP_ALONE_PART  5 /* of the time: C was steady for that before a step, or it is of others */
 #define STEP_RESTS       20 /* times as long as a try took: one in vain is no more than a fortieth of the rate */
 #define CROWDS_PERCENT   75
+#define JITTERS_PART     8  /* of q* */
 #define MOVES_PART       32 /* of q*: a queue of others does in any refresh */
 
 static uint64_t late_ns_of(const struct bql_path *path)
@@ -25,15 +26,25 @@ static uint64_t late_ns_of(const struct bql_path *path)
     return MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns);
 }
 
-/* C moved as it does where others come and go. What a longer path does to C looks alike: a step of an edge that was
- * alone until then says so, any other is theirs. */
+/* C moved as it does where others come and go. What a longer path does to C looks alike: a step that opens while C was
+ * steady keeps that from counting, any other is of others. */
 static void note_crowd(struct bql_refresh *refresh, struct bql_path *path)
 {
     uint64_t since_ns = path->step.since_ns;
-    if (since_ns > 0 && elapsed_ns(since_ns, refresh->crowd_ns) > late_ns_of(path) / STEP_ALONE_PART)
+    bool steady = refresh->crowd_ns == 0 ||
+                  elapsed_ns(since_ns, refresh->crowd_ns) > late_ns_of(path) / STEP_ALONE_PART;
+    if (since_ns > 0 && steady)
         return;
-    path_step_rest(&path->step, path->step.rests_ns);
+    if (since_ns > 0)
+        path_step_rest(&path->step, path->step.rests_ns);
     refresh->crowd_ns = path->now_ns;
+}
+
+/* Enough for C to move by itself. */
+static bool jitters(const struct bql_path *path)
+{
+    uint64_t target_ns = bql_path_usual_target_ns(path, path->capacity_bps);
+    return path_delay_jitter_ns(&path->delay) > target_ns / JITTERS_PART;
 }
 
 /* An edge that has the path for its own finds that it takes the same all the time. */
@@ -52,9 +63,9 @@ static bool shares(struct bql_refresh *refresh, struct bql_path *path)
         refresh->least_bps =
             MIN(refresh->least_bps > 0 ? refresh->least_bps : TIME_NEVER, path->capacity_bps);
     }
-    if (refresh->crowd_ns == 0)
-        refresh->crowd_ns = path->now_ns;
-    if (refresh->least_bps < refresh->most_bps / 100 * CROWDS_PERCENT)
+    if (refresh->begun_ns == 0)
+        refresh->begun_ns = path->now_ns;
+    if (refresh->least_bps < refresh->most_bps / 100 * (jitters(path) ? CROWDS_PERCENT : SHARES_PERCENT))
         note_crowd(refresh, path);
     return refresh->least_bps < refresh->most_bps / 100 * SHARES_PERCENT;
 }
@@ -98,8 +109,8 @@ bool bql_refresh_alone(const struct bql_refresh *refresh, const struct bql_path 
 
 bool bql_refresh_is_uncrowded(const struct bql_refresh *refresh, const struct bql_path *path)
 {
-    return elapsed_ns(path->now_ns, refresh->crowd_ns) > MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns) &&
-           refresh->crowd_ns > 0;
+    return elapsed_ns(path->now_ns, MAX(refresh->crowd_ns, refresh->begun_ns)) > late_ns_of(path) &&
+           refresh->begun_ns > 0;
 }
 
 bool bql_refresh_is_overdue(const struct bql_path *path)

@@ -73,7 +73,8 @@ struct bql_refresh {
     struct bql_doubt doubt;
     struct bql_retest retest;
     uint64_t shared_ns;             /* when C last showed others, or the edge began */
-    uint64_t crowd_ns;              /* … when by more than jitter makes of it; 0: nothing known */
+    uint64_t begun_ns;              /* the edge; 0: not yet */
+    uint64_t crowd_ns;              /* when C last showed others by more than jitter makes of it; 0: never */
     uint64_t early_from_ns;         /* C may show what the path itself has become, until then */
     enum bql_refresh_why next, why; /* of one that began now; of the newest */
     uint32_t count;                 /* NEEDED and EARLY ones: first gaps are short */
