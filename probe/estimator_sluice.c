@@ -107,13 +107,12 @@ static enum estimator_step next(void *state, uint64_t now_ns, struct train_shape
     sluice_shape(sluice, shape);
     bool payable = train_shape_valid(shape) && train_bytes(shape) <= budget_left(&sluice->budget);
     uint64_t when_ns = payable ? allowed_at(sluice, train_bytes(shape), now_ns) : TIME_NEVER;
-    if (when_ns == TIME_NEVER && !sluice->goal.continuous && sluice->sent > 0) {
-        sluice->phase = OVER;
-        return sluice->under_way == 0 ? ESTIMATOR_DONE : ESTIMATOR_WAIT;
-    }
     if (when_ns == TIME_NEVER) {
         if (!sluice->goal.continuous)
             sluice->phase = OVER;
+        /* One that never sent any is not to be followed by the next at once. */
+        if (sluice->phase == OVER && sluice->sent > 0)
+            return sluice->under_way == 0 ? ESTIMATOR_DONE : ESTIMATOR_WAIT;
         when_ns = now_ns + RETRY_NS;
     }
     if (when_ns > now_ns) {

@@ -16,6 +16,7 @@ import tempfile
 import time
 
 from bench_lan import hogs, job_run
+from lab import rate_bps
 from namespaces import Lan
 from wan_sites import WanSites
 
@@ -31,11 +32,6 @@ ROWS = [Row("20 Mbit/s", line="20Mbps"), Row("100 Mbit/s"), Row("1 Gbit/s", port
         Row("100, 30 of cross", cross=30e6), Row("100, RTT 200 ms", rtt="200ms"), Row("100, loss 0.1 %", loss="0.1%")]
 LINES_BPS = [100e6, 100e6, 20e6, 100e6, 50e6]
 LINE_IN_BPS = 100e6
-
-
-def bps(text):
-    number = text.rstrip("Gbps").rstrip("M")
-    return float(number) * (1e9 if "G" in text else 1e6)
 
 
 def pair_scenario(row):
@@ -101,7 +97,7 @@ def share(part, of):
 
 
 def pair_row(options, row):
-    capacity, left = bps(row.line), bps(row.line) - row.cross
+    capacity, left = rate_bps(row.line), rate_bps(row.line) - row.cross
     with running(options, pair_scenario(row)) as sites:
         runs = [probe_once(sites, left, capacity) for _ in range(options.runs)]
     values = [run for run in runs if run["kind"] == "value"]

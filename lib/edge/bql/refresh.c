@@ -15,12 +15,13 @@
 #define STARVING_PART    5  /* of the time: a rate that is far too low */
 #define SHARES_PERCENT   90
 #define STEP_PART        4 /* of q*: a step that is no less */
-#define STEP_ALONE_PART  5 /* of the time: C was steady for that before a step, or it is of others */
+#define STEP_STEADY_PART 5 /* of the time: C was steady for that before a step, or it is of others */
 #define STEP_RESTS       20 /* times as long as a try took: one in vain is no more than a fortieth of the rate */
 #define CROWDS_PERCENT   75
-#define JITTERS_PART     8  /* of q* */
+#define JITTERS_PART     8  /* of q*: jitter by which C moves */
 #define MOVES_PART       32 /* of q*: a queue of others does in any refresh */
 
+/* How long after the base was seen it is looked for by itself. */
 static uint64_t late_ns_of(const struct bql_path *path)
 {
     return MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns);
@@ -32,7 +33,7 @@ static void note_crowd(struct bql_refresh *refresh, struct bql_path *path)
 {
     uint64_t since_ns = path->step.since_ns;
     bool steady = refresh->crowd_ns == 0 ||
-                  elapsed_ns(since_ns, refresh->crowd_ns) > late_ns_of(path) / STEP_ALONE_PART;
+                  elapsed_ns(since_ns, refresh->crowd_ns) > late_ns_of(path) / STEP_STEADY_PART;
     if (since_ns > 0 && steady)
         return;
     if (since_ns > 0)
@@ -104,7 +105,7 @@ static bool tests_chance(const struct bql_refresh *refresh, const struct bql_pat
 
 bool bql_refresh_alone(const struct bql_refresh *refresh, const struct bql_path *path)
 {
-    return elapsed_ns(path->now_ns, refresh->shared_ns) > MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns);
+    return elapsed_ns(path->now_ns, refresh->shared_ns) > late_ns_of(path);
 }
 
 bool bql_refresh_is_uncrowded(const struct bql_refresh *refresh, const struct bql_path *path)
@@ -115,8 +116,7 @@ bool bql_refresh_is_uncrowded(const struct bql_refresh *refresh, const struct bq
 
 bool bql_refresh_is_overdue(const struct bql_path *path)
 {
-    uint64_t late_ns = MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns);
-    return elapsed_ns(path->now_ns, path->delay.base_seen_ns) > 2 * late_ns;
+    return elapsed_ns(path->now_ns, path->delay.base_seen_ns) > 2 * late_ns_of(path);
 }
 
 void bql_refresh_on_contest(struct bql_refresh *refresh, struct bql_path *path)

@@ -83,7 +83,7 @@ struct bql_refresh {
 
 /* For max(10 s, 20 RTT) the edge was there, and C showed no others. */
 bool bql_refresh_alone(const struct bql_refresh *refresh, const struct bql_path *path);
-/* The same, but for what jitter makes of C on a slow path. */
+/* The same, but for what jitter makes of C where there is any. */
 bool bql_refresh_is_uncrowded(const struct bql_refresh *refresh, const struct bql_path *path);
 /* The base was not seen for twice the time after which it is looked for. */
 bool bql_refresh_is_overdue(const struct bql_path *path);
