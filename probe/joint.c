@@ -11,6 +11,8 @@
 /* One of which so much was lost is known less well: nobody knows what was lost of the others'. */
 #define ROUGH_LOST  0.05
 #define ROUGH_SHARE 0.25
+/* So many times less than another part saw pass no line makes of a part, whatever it lost. */
+#define ROUGH_TIMES 4
 /* A plan needs no line narrower than that, either way. */
 #define ENOUGH_SHARE 0.03
 /* A path that carries alone by so much more than its share of the train did not hold that up. */
@@ -141,11 +143,18 @@ static bool line_is_free(const struct joint *joint)
     return count >= 2;
 }
 
+/* It was held up at so much less than the line let through that its own path did that. */
+static bool is_slower(const struct joint *joint, const struct joint_part *part)
+{
+    const struct joint_part *first = &joint->parts[0];
+    return part->rough ? !first->rough && ROUGH_TIMES * part->rate <= first->rate : !is_near(joint, part);
+}
+
 bool joint_path(const struct joint *joint, uint16_t place, struct estimate *estimate)
 {
     struct joint_part own = joint->parts[place];
     own.rate = own.beside ? own.most : own.rate;
-    if (!own.queued || (!line_is_free(joint) && (own.rough || is_near(joint, &own))))
+    if (!own.queued || (!line_is_free(joint) && !is_slower(joint, &own)))
         return false;
     double turns = own.turns, rate = joint->parts[place].rate / turns;
     double most = own.beside ? fmax(own.most / turns, rate) : rate;

@@ -186,6 +186,11 @@ static uint16_t lines_of(const struct round_edge *edges, uint16_t count)
     return lines;
 }
 
+bool rounds_may_look(const struct rounds *rounds, const struct rounds_goal *goal)
+{
+    return !rounds->looked && (rounds->count == 0 || goal->likely_ns > ROUNDS_LOOK_TIMES * goal->plan_ns);
+}
+
 /* A look at all lines, where that does not take long; else what fits; where nothing does, a look all the same,
  * since what the plan takes is not known. Without the asker's line no look is worth its time. Returns what it
  * needs; *left_ns: what it may take. */
@@ -194,21 +199,35 @@ static uint64_t choose_or_look(struct rounds *rounds, uint64_t *left_ns)
     struct round_edge edges[ROUNDS_EDGES_MAX];
     uint16_t count = rounds->edge_count;
     memcpy(edges, rounds->edges, count * sizeof(edges[0]));
-    bool may_look = rounds->count == 0 && count > 0 && rank_of(&edges[0]) == 0 && edges[0].bytes != 0;
+    bool first = rounds->count == 0;
+    bool may_look =
+        rounds_may_look(rounds, &rounds->goal) && count > 0 && rank_of(&edges[0]) == 0 && edges[0].bytes != 0;
     uint64_t plan_ns = rounds->goal.plan_ns;
-    uint64_t soon_ns = MIN(*left_ns, muldiv64(plan_ns, ROUNDS_LOOK_PPM, PPM));
+    uint64_t soon_ns = MIN(*left_ns, first ? muldiv64(plan_ns, ROUNDS_LOOK_PPM, PPM) : UINT64_MAX);
     uint64_t looks_ns = may_look ? look(rounds, edges, count, soon_ns) : 0;
     if (!may_look || looks_ns > soon_ns || rounds->edge_count < lines_of(edges, count)) {
         memcpy(rounds->edges, edges, count * sizeof(edges[0]));
         rounds->edge_count = count;
         uint64_t needs_ns = choose(rounds, *left_ns);
-        if (rounds->edge_count > 0 || !may_look || rounds->goal.time_ns != 0)
+        if (rounds->edge_count > 0 || !may_look || !first || rounds->goal.time_ns != 0)
             return needs_ns;
         looks_ns = look(rounds, edges, count, muldiv64(plan_ns, ROUNDS_LOOK_PPM_MOST, PPM));
     }
     keep_look(rounds, edges, count);
+    rounds->looked = true;
     *left_ns = looks_ns + looks_ns / ROUNDS_LOOK_MORE;
     return looks_ns;
+}
+
+/* What the next round may take. */
+static uint64_t time_left_ns(const struct rounds *rounds, uint64_t now_ns)
+{
+    const struct rounds_goal *goal = &rounds->goal;
+    uint64_t passed_ns = elapsed_ns(now_ns, rounds->begun_ns);
+    uint64_t left_ns = elapsed_ns(rounds_time_ns(goal), passed_ns);
+    uint64_t worth_ns = excess_of(goal->likely_ns, goal->plan_ns) / ROUNDS_WORTH_PART;
+    uint64_t most_ns = elapsed_ns(MIN(goal->plan_ns, ROUNDS_NS_MOST), passed_ns);
+    return goal->time_ns != 0 ? left_ns : MAX(left_ns, MIN(worth_ns, most_ns));
 }
 
 bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_t now_ns)
@@ -216,8 +235,7 @@ bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_
     rounds->goal = *goal;
     if (rounds->count == 0)
         rounds->begun_ns = now_ns;
-    uint64_t passed_ns = elapsed_ns(now_ns, rounds->begun_ns), most_ns = rounds_time_ns(goal);
-    uint64_t left_ns = elapsed_ns(most_ns, passed_ns);
+    uint64_t left_ns = time_left_ns(rounds, now_ns);
     if (rounds->over || rounds->count == ROUNDS_MOST)
         rounds->edge_count = 0;
     for (uint16_t place = 0; place < rounds->edge_count; place++)

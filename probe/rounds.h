@@ -4,7 +4,9 @@
  * What all rounds together may take is reckoned anew before each one, by the newest plan: what was measured shows
  * how long the job takes. Bytes: of each port and direction ROUNDS_OBJECT_PPM of the object; what trains for a line
  * bring to their receivers, an eighth or a half each, is not counted. Time: ROUNDS_PLAN_PPM of what the plan takes
- * until its last receiver has all, ROUNDS_NS_MOST at most. A round has those of its edges that go into both, those
+ * until its last receiver has all, ROUNDS_NS_MOST at most; and where it is likely to take longer, since paths of which
+ * nothing is known may be as slow as some that are, the next round may take a part of what that would cost, until all
+ * rounds have taken as long as the plan. A round has those of its edges that go into both, those
  * first that take least; the others are left to later ones. Where the operator has said how long it may take, that
  * counts in place of both.
  *
@@ -15,6 +17,8 @@
  * Where nothing else fits, it is at those that it takes ROUNDS_LOOK_PPM_MOST for, and the asker's whatever time
  * that takes: a job may be that much longer if ports were the limit, and many times as long without if they were
  * not. Without bytes for the asker's there is none.
+ * Where there was none, and paths turn out to be so slow that the plan is likely to take ROUNDS_LOOK_TIMES as long, the
+ * next round is one, of as many as there is time for.
  *
  * Sites are numbers below ROTATION_NODES_MAX. Sans-IO. */
 #pragma once
@@ -31,6 +35,8 @@
 #define ROUNDS_PLAN_PPM      50000u
 #define ROUNDS_LOOK_PPM      30000u
 #define ROUNDS_LOOK_PPM_MOST 500000u
+#define ROUNDS_WORTH_PART    2u /* of what the plan is likely to take longer, a round may take such a part */
+#define ROUNDS_LOOK_TIMES    2u
 #define ROUNDS_NS_MOST       (10 * NS_PER_S)
 #define ROUNDS_BYTES_LEAST   100000u          /* of an edge's trains, less says little … */
 #define ROUNDS_BYTES_MOST    1500000u         /* … and more no more … */
@@ -46,7 +52,9 @@
 struct rounds_goal {
     uint64_t size_bytes; /* of the object */
     uint64_t plan_ns;    /* what the plan would take, until its last receiver has all */
-    uint64_t time_ns;    /* the operator's word; 0: none */
+    uint64_t
+        likely_ns; /* what it takes on average if paths of which nothing is known are like those that were measured */
+    uint64_t time_ns; /* the operator's word; 0: none */
 };
 
 struct round_edge {
@@ -66,6 +74,7 @@ struct rounds {
     uint64_t end_ns;   /* of the newest, whoever has not answered */
     unsigned count;    /* so far */
     bool over;         /* there is no other */
+    bool looked;       /* one was a look */
     uint64_t out_bytes[ROTATION_NODES_MAX], in_bytes[ROTATION_NODES_MAX]; /* by site, asked for so far */
     uint64_t asked[ROTATION_NODES_MAX];                                   /* [from]: bit `to` */
     uint64_t silent[ROTATION_NODES_MAX]; /* the same: nothing came of it, once */
@@ -76,7 +85,9 @@ struct rounds {
 void rounds_init(struct rounds *rounds);
 /* The newest round is over: what is added from now on is for the next one. */
 void rounds_end(struct rounds *rounds);
-/* Bytes of one port and direction, and time, in all. */
+/* Whether there may be a look yet: lines that are not known are to be added for it. */
+bool rounds_may_look(const struct rounds *rounds, const struct rounds_goal *goal);
+/* Bytes of one port and direction, and time, in all, where nothing speaks against the plan. */
 uint64_t rounds_bytes(const struct rounds_goal *goal);
 uint64_t rounds_time_ns(const struct rounds_goal *goal);
 /* One more edge that is not known, for the next round: what was in a round before is not asked again. */

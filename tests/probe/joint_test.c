@@ -182,6 +182,41 @@ static void joint__of_a_line_that_overflows(void **state)
         assert_int_equal(path_told(receiver), 0);
 }
 
+/* The receiver's path carries so much, and loses what it would hold for longer than queue_ns. */
+static void overflow(uint16_t receiver, uint64_t path_mbps, uint64_t queue_ns)
+{
+    struct train_record *part = &parts[receiver];
+    uint64_t path_ns = 0;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < part->count; i++) {
+        struct train_sample sample = part->samples[i];
+        if (path_ns > sample.sent_ns + queue_ns)
+            continue;
+        path_ns = MAX(path_ns, sample.sent_ns) + transmit_ns(part->shape.wire_bytes, path_mbps * 1000000);
+        sample.received_ns = path_ns;
+        sample.arrival = kept;
+        part->samples[kept++] = sample;
+    }
+    part->count = kept;
+}
+
+/* A path that loses most of its part is told of where another part saw many times as much pass, whatever the line is; where not, the
+ * line may be what lost it. */
+static void joint__of_a_path_that_overflows(void **state)
+{
+    (void)state;
+    static const uint64_t paths[] = {100, 1000, 50, 100}, alike[] = {20, 20, 20, 20};
+    send(0, paths, 4, true, TIME_NEVER);
+    overflow(1, 10, 5 * NS_PER_MS);
+    take_all(4);
+    assert_in_range(path_told(1), 7, 13);
+    assert_int_equal(path_told(2), 50);
+    send(0, alike, 4, false, TIME_NEVER);
+    overflow(1, 10, 5 * NS_PER_MS);
+    take_all(4);
+    assert_int_equal(path_told(1), 0);
+}
+
 /* What another sender's train held up says nothing against the others; and of its path what the slowest hop is. */
 static void joint__beside_others(void **state)
 {
@@ -260,6 +295,7 @@ int main(void)
         cmocka_unit_test(joint__tells_line_and_slow_paths),
         cmocka_unit_test(joint_choose__blames_no_wide_path),
         cmocka_unit_test(joint__of_a_line_that_overflows),
+        cmocka_unit_test(joint__of_a_path_that_overflows),
         cmocka_unit_test(joint__beside_others),
         cmocka_unit_test(joint__needs_two),
         cmocka_unit_test(joint_judge__by_a_path_alone),

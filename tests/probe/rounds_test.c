@@ -27,10 +27,10 @@ static void rounds__budget(void **state)
         struct rounds_goal goal;
         uint64_t bytes, time_ns;
     } rows[] = {
-        {{600000000, 60 * NS_PER_S, 0}, 6000000, 3 * NS_PER_S},
-        {{60000000, 6 * NS_PER_S, 0}, 600000, 300 * NS_PER_MS},
-        {{UINT64_C(1000000000000), 100000 * NS_PER_S, 0}, UINT64_C(10000000000), 10 * NS_PER_S},
-        {{1000, NS_PER_MS, 3 * NS_PER_S}, UINT64_MAX, 3 * NS_PER_S},
+        {{600000000, 60 * NS_PER_S, 0, 0}, 6000000, 3 * NS_PER_S},
+        {{60000000, 6 * NS_PER_S, 0, 0}, 600000, 300 * NS_PER_MS},
+        {{UINT64_C(1000000000000), 100000 * NS_PER_S, 0, 0}, UINT64_C(10000000000), 10 * NS_PER_S},
+        {{1000, NS_PER_MS, 0, 3 * NS_PER_S}, UINT64_MAX, 3 * NS_PER_S},
     };
     (void)state;
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
@@ -106,6 +106,34 @@ static void rounds__what_fits(void **state)
     for (uint16_t to = 1; to <= 3; to++)
         rounds_add(&rounds, &(struct round_edge){.to = to, .port_bps = GBIT});
     assert_int_equal(rounds.edge_count, 0); /* all were in a round */
+}
+
+/* Where the plan is likely to take longer a round may take half of that, until all have taken as long as the plan. */
+static void rounds__go_on_where_paths_may_be_slow(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t plan_ms, likely_ms, passed_ms;
+        bool more;
+    } rows[] = {
+        {4000, 4000, 150, false}, /* what is left of a twentieth, 50 ms, is too little */
+        {4000, 4100, 150, false}, /* so is half of the risk */
+        {4000, 6000, 150, true},    {4000, 6000, 3500, true},
+        {4000, 60000, 3900, false}, /* all rounds together would take longer than the plan */
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct rounds_goal goal = {.size_bytes = 600000000,
+                                   .plan_ns = rows[row].plan_ms * NS_PER_MS,
+                                   .likely_ns = rows[row].plan_ms * NS_PER_MS};
+        rounds_init(&rounds);
+        rounds_add(&rounds, &(struct round_edge){.to = 1, .rtt_ns = 20 * NS_PER_MS, .port_bps = GBIT});
+        assert_true(rounds_begin(&rounds, &goal, NS_PER_S));
+        rounds_end(&rounds);
+        goal.likely_ns = rows[row].likely_ms * NS_PER_MS;
+        add(1, 2);
+        assert_int_equal(rounds_begin(&rounds, &goal, NS_PER_S + rows[row].passed_ms * NS_PER_MS),
+                         rows[row].more);
+    }
 }
 
 /* One path is asked for once, whatever plans follow; paths into one site wait for each other. */
@@ -226,6 +254,28 @@ static void rounds__again_once(void **state)
     }
 }
 
+/* Where slow paths were found and no look was, the next round is one, and there is only one. */
+static void rounds__look_once_paths_are_slow(void **state)
+{
+    (void)state;
+    struct rounds_goal goal = {.size_bytes = 1000000000, .plan_ns = 9 * NS_PER_S, .likely_ns = 9 * NS_PER_S};
+    rounds_init(&rounds);
+    add(0, 1);
+    assert_true(rounds_begin(&rounds, &goal, NS_PER_S));
+    assert_false(rounds_may_look(&rounds, &goal));
+    goal.likely_ns = 90 * NS_PER_S;
+    for (unsigned round = 0; round < 2; round++) {
+        assert_int_equal(rounds_may_look(&rounds, &goal), round == 0);
+        rounds_end(&rounds);
+        add(1, 2);
+        for (uint16_t site = 0; site < 5; site++)
+            add_line(site, true);
+        assert_true(rounds_begin(&rounds, &goal, (2 + round) * NS_PER_S));
+        assert_int_equal(rounds.edge_count, round == 0 ? 5 : 1);
+        assert_int_equal(rounds.edges[0].trains, round == 0 ? 1 : ROUNDS_TRAINS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +283,8 @@ int main(void)
         cmocka_unit_test(rounds__stay_within_the_object),
         cmocka_unit_test(rounds__too_small),
         cmocka_unit_test(rounds__what_fits),
+        cmocka_unit_test(rounds__go_on_where_paths_may_be_slow),
+        cmocka_unit_test(rounds__look_once_paths_are_slow),
         cmocka_unit_test(rounds__ask_once_and_in_turn),
         cmocka_unit_test(rounds__look_first),
         cmocka_unit_test(rounds__lines_by_themselves),

@@ -1,0 +1,209 @@
+/* What is not known of paths and lines is guessed to be like what is: into requests, and how much longer a plan may take that rests on
+ * such guesses. */
+#include "node/peer/path_table.h"
+#include "node/role/source.h"
+
+#define ALONE_PART 8u /* of what is available: intervals of a measurement by itself are narrower */
+#define PASSED_PPM                                                                                           \
+    350000u /* the middle, by factors, of an eighth, which a train for a line asks for, and all */
+#define PPB       UINT64_C(1000000000)
+#define LEAST_PPM 1000u /* with so little a path is in a plan only where there is no other */
+
+uint16_t source_path_site(const struct source *source, uint16_t node)
+{
+    uint16_t site = source->request_site[node];
+    return site == 0 ? PATH_SITE_SELF : (uint16_t)(source->sites[site - 1].peer + 1);
+}
+
+bool source_is_measured(const struct plan_request *request, uint16_t from, uint16_t to)
+{
+    struct plan_known known = plan_path_known(request->avb_of, &request->paths[from][to]);
+    return known.basis == PLAN_BASIS_MEASURED && plan_known_starts(&known);
+}
+
+/* What has been measured so far, as shares in ascending order. */
+#define SHARES_MAX 256
+struct shares {
+    unsigned count;
+    uint32_t ppm[SHARES_MAX];
+};
+
+static void share_add(struct shares *shares, uint64_t bps, uint64_t of_bps)
+{
+    uint32_t share = (uint32_t)MIN(muldiv64(bps, PLAN_WHOLE_PPM, of_bps), (uint64_t)UINT32_MAX);
+    unsigned place = shares->count;
+    if (shares->count == SHARES_MAX)
+        return;
+    for (shares->count++; place > 0 && shares->ppm[place - 1] > share; place--)
+        shares->ppm[place] = shares->ppm[place - 1];
+    shares->ppm[place] = share;
+}
+
+/* While rounds follow the middle one, so that what is better than most is kept and what is worse is replaced. In the end one of
+ * the lowest quarter: what is known counts more. UINT32_MAX: there is none. */
+static uint32_t share_like(const struct shares *shares, bool last)
+{
+    return shares->count == 0 ? UINT32_MAX : shares->ppm[last ? shares->count / 4 : shares->count / 2];
+}
+
+/* Of a path that was measured, or a line; `most_bps` where it is no limit. */
+static uint64_t measured_bps(const struct plan_path *path, uint64_t most_bps)
+{
+    return plan_path_at_least(path) ? most_bps : MIN(path->avb_kbps * UINT64_C(1000), most_bps);
+}
+
+static uint64_t ends_bps(const struct plan_request *request, uint16_t from, uint16_t to)
+{
+    return MIN(request->nodes[from].up_bps, request->nodes[to].down_bps);
+}
+
+/* By a train of its own: for this job, or so well that no train for its sender's line did, which tells to a tenth at best. Beside
+ * cross traffic an interval is as wide as that. */
+static bool is_measured_alone(const struct source *source, uint16_t from, uint16_t to)
+{
+    const struct plan_path *path = &source->request.paths[from][to];
+    uint32_t width_kbps = (uint32_t)excess_of(path->avb_high_kbps, path->avb_low_kbps);
+    return plan_path_at_least(path) || width_kbps < path->avb_kbps / ALONE_PART ||
+           rounds_has_asked(&source->survey.rounds, source_path_site(source, from),
+                            source_path_site(source, to));
+}
+
+/* Of paths, of their interfaces. What a train for its sender's line found is slow, which is why it was found. */
+static void share_measured(const struct source *source, struct shares *shares)
+{
+    const struct plan_request *request = &source->request;
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++) {
+            bool looked = source_is_measured(request, from, from);
+            uint64_t most_bps = ends_bps(request, from, to);
+            if (from != to && source_is_measured(request, from, to) &&
+                (!looked || is_measured_alone(source, from, to)))
+                share_add(shares, measured_bps(&request->paths[from][to], most_bps), most_bps);
+        }
+}
+
+/* Paths that trains for lines went by, and were not found to be slow, count as whole. Where others were found, though, some are
+ * slower than whole all the same, of more than such trains ask for: half as many as were found, by which random nets win most. */
+static void share_passed(const struct source *source, struct shares *shares)
+{
+    const struct plan_request *request = &source->request;
+    unsigned slow = 0, passed = 0;
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++) {
+            if (from == to || !source_is_measured(request, from, from))
+                continue;
+            bool measured = source_is_measured(request, from, to);
+            passed += !measured;
+            slow += measured && !is_measured_alone(source, from, to);
+        }
+    for (unsigned path = 0; path < passed; path++)
+        share_add(shares, path < slow / 2 ? PASSED_PPM : PLAN_WHOLE_PPM, PLAN_WHOLE_PPM);
+}
+
+/* While rounds follow, the next one finds out how far that is true. The last plan rests on what was measured alone, where that is
+ * as much as a tree has edges and shows what cross traffic leaves. Less than half is a slow path, and another may be none. */
+static void share_paths(const struct source *source, bool last, struct shares *shares)
+{
+    shares->count = 0;
+    share_measured(source, shares);
+    bool enough = shares->count + 1 >= source->request.node_count;
+    if (!last || !enough || share_like(shares, last) < PLAN_WHOLE_PPM / 2)
+        share_passed(source, shares);
+}
+
+/* The widest path of the node that was measured; 0: none was. */
+static uint64_t widest_bps(const struct plan_request *request, uint16_t node)
+{
+    uint64_t most_bps = 0;
+    for (uint16_t to = 0; to < request->node_count; to++)
+        if (to != node && source_is_measured(request, node, to))
+            most_bps = MAX(most_bps, measured_bps(&request->paths[node][to], ends_bps(request, node, to)));
+    return most_bps;
+}
+
+/* Lines of which nothing is known are like those that were measured: by the share of their interfaces, and by how much more
+ * they carry than one path alone. */
+static void guess_lines(struct plan_request *request, bool last)
+{
+    if (request->avb_of == PLAN_AVB_MEASURED) /* a guess is none */
+        return;
+    struct shares of_interface = {.count = 0}, of_path = {.count = 0};
+    for (uint16_t node = 0; node < request->node_count; node++) {
+        uint64_t up_bps = request->nodes[node].up_bps, path_bps = widest_bps(request, node);
+        if (!source_is_measured(request, node, node))
+            continue;
+        const struct plan_path *line = &request->paths[node][node];
+        share_add(&of_interface, measured_bps(line, up_bps), up_bps);
+        if (path_bps != 0)
+            share_add(&of_path,
+                      plan_path_at_least(line) ? UINT64_MAX / PLAN_WHOLE_PPM : measured_bps(line, up_bps),
+                      path_bps);
+    }
+    for (uint16_t node = 0; node < request->node_count; node++) {
+        struct plan_path *line = &request->paths[node][node];
+        uint64_t up_bps = request->nodes[node].up_bps, path_bps = widest_bps(request, node);
+        uint64_t guess_bps = muldiv64(up_bps, share_like(&of_interface, last), PLAN_WHOLE_PPM);
+        if (path_bps != 0)
+            guess_bps = MIN(guess_bps, muldiv64(path_bps, share_like(&of_path, last), PLAN_WHOLE_PPM));
+        if (guess_bps < up_bps && !plan_path_counts(request->avb_of, line)) {
+            line->avb_kbps = (uint32_t)MAX(guess_bps / 1000, UINT64_C(1));
+            line->avb_low_kbps = line->avb_high_kbps = 0;
+        }
+    }
+}
+
+/* What nothing is known of, once something is. */
+void source_guess(struct job *job)
+{
+    const struct source_survey *survey = &job->source->survey;
+    struct plan_request *request = &job->source->request;
+    bool last = survey->guess != GUESS_HOPE;
+    struct shares shares;
+    if (survey->rounds.count == 0)
+        return;
+    share_paths(job->source, last, &shares);
+    if (shares.count > 0)
+        request->assumed_ppm = survey->guess == GUESS_LEAST ? LEAST_PPM : MAX(share_like(&shares, last), 1u);
+    guess_lines(request, last);
+}
+
+/* Paths of the plan of which nothing is known; *need_ppm: the most that one is to carry, as a share. */
+static unsigned unknown_paths(const struct source *source, uint64_t *need_ppm)
+{
+    const struct plan *plan = &source->plan;
+    uint64_t seen[PLAN_NODES_MAX] = {0};
+    unsigned count = 0;
+    *need_ppm = 0;
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++)
+        for (uint16_t index = 0; index < plan->trees[tree].edge_count; index++) {
+            struct plan_edge edge = plan->trees[tree].edges[index];
+            uint64_t rate_bps = plan_edge_rate_bps(plan, tree, edge.to);
+            uint64_t share_ppm =
+                muldiv64(rate_bps, PLAN_WHOLE_PPM, ends_bps(&source->request, edge.from, edge.to));
+            if (plan_known_starts(&plan->into_known[tree][edge.to]))
+                continue;
+            *need_ppm = MAX(*need_ppm, share_ppm);
+            count += (seen[edge.from] >> edge.to & 1) == 0;
+            seen[edge.from] |= UINT64_C(1) << edge.to;
+        }
+    return count;
+}
+
+uint64_t source_likely_ns(const struct source *source, uint64_t plan_ns)
+{
+    struct shares shares;
+    uint64_t need_ppm = 0, times_ppm = 0, left_ppb = PPB;
+    unsigned unknown = unknown_paths(source, &need_ppm);
+    share_paths(source, source->survey.guess != GUESS_HOPE, &shares);
+    if (shares.count == 0 || unknown == 0)
+        return plan_ns;
+    for (unsigned place = 0; place < shares.count; place++) {
+        uint64_t slower_ppm = muldiv64(need_ppm, PLAN_WHOLE_PPM, MAX(shares.ppm[place], LEAST_PPM)),
+                 above_ppb = PPB;
+        for (unsigned path = 0; path < unknown; path++)
+            above_ppb = above_ppb * (shares.count - place - 1) / shares.count;
+        times_ppm += muldiv64(MAX(slower_ppm, (uint64_t)PLAN_WHOLE_PPM), left_ppb - above_ppb, PPB);
+        left_ppb = above_ppb;
+    }
+    return muldiv64(plan_ns, times_ppm, PLAN_WHOLE_PPM);
+}
