@@ -35,15 +35,28 @@ struct choose_options auto_options(const struct request_net *from)
                                    .pack = true};
 }
 
-/* The trees were chosen for what is wanted; they may carry all they can: repairs, and what is wanted later. */
-static void lift(const struct request_net *from, struct arena *arena, struct choice *choice)
+/* The trees as they are, at all that the net carries of them. */
+static struct judgement judge_whole(const struct request_net *from, struct arena *arena,
+                                    const struct choice *choice)
 {
     struct judge_object object = auto_options(from).pool.object;
     const struct plan_request *request = from->request;
     struct task task = {&from->net, choice->member, choice->pace_bps};
     object.rate_cap_bps =
         request->rate_cap_bps == 0 ? NET_NO_LIMIT : (double)request->rate_cap_bps / object.payload_per_wire;
-    choice->judgement = judge(&task, &choice->forest, &object, arena);
+    return judge(&task, &choice->forest, &object, arena);
+}
+
+/* A plan counts on less of a path than was measured, for what that is worth by now. Its edges may be sent what is expected: congestion
+ * control finds out which is true. */
+static void lift_edges(struct request_net *from, struct arena *arena, struct choice *choice,
+                       struct plan *plan)
+{
+    double planned_bps = choice->judgement.rate_bps;
+    request_expect(from);
+    choice->judgement = judge_whole(from, arena, choice);
+    if (choice->judgement.rate_bps > planned_bps)
+        request_edge_rates(from, choice, plan);
 }
 
 bool auto_plan(const struct plan_request *request, struct arena *arena, struct plan *plan, struct err *err)
@@ -54,10 +67,13 @@ bool auto_plan(const struct plan_request *request, struct arena *arena, struct p
     request_net(request, arena, &from);
     struct choose_options options = auto_options(&from);
     bool found = choose(&from.net, &options, arena, &choice, err);
+    /* They were chosen for what is wanted, and may carry all they can: repairs, and what is wanted later. */
     if (found && request->wanted_bps != 0)
-        lift(&from, arena, &choice);
-    if (found)
+        choice.judgement = judge_whole(&from, arena, &choice);
+    if (found) {
         request_plan(&from, &choice, plan);
+        lift_edges(&from, arena, &choice, plan);
+    }
     arena->used = mark;
     return found && plan_validate(plan, request, err);
 }

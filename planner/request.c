@@ -72,6 +72,25 @@ static void set_edge(struct request_net *result, const struct plan_pins *pins, u
             net_cross(net, host, to, shared);
 }
 
+void request_expect(struct request_net *result)
+{
+    const struct plan_request *request = result->request;
+    struct net *net = &result->net;
+    for (uint16_t host = 0; host < net->count; host++) {
+        uint16_t from = result->node_of[host];
+        const struct plan_path *line = &request->paths[from][from];
+        if (plan_path_limits(request->avb_of, line))
+            net->hosts[host].up_bps =
+                usable_bps(MIN(request->nodes[from].up_bps, line->avb_kbps * UINT64_C(1000)));
+        for (uint16_t to = 0; to < net->count; to++) {
+            const struct plan_path *path = &request->paths[from][result->node_of[to]];
+            uint32_t edge = net_edge(net, host, to);
+            if (net->path_bps[edge] > 0 && plan_path_limits(request->avb_of, path))
+                net->path_bps[edge] = usable_bps(path->avb_kbps * UINT64_C(1000));
+        }
+    }
+}
+
 /* ---- what metrics need besides ---- */
 
 /* Where the measurement gave no interval: what mode.h takes without one. */
@@ -205,6 +224,14 @@ static uint64_t sent_bps(const struct request_net *from, const struct choice *ch
     return (uint64_t)(choose_edge_bps(choice, tree, host) / (1 - from->net.loss[edge]));
 }
 
+void request_edge_rates(const struct request_net *from, const struct choice *choice, struct plan *plan)
+{
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++)
+        for (uint16_t host = 0; host < from->net.count; host++)
+            if (choice->forest.trees[tree].parent[host] != NET_NONE)
+                plan->into_rate_bps[tree][from->node_of[host]] = sent_bps(from, choice, tree, host);
+}
+
 void request_plan(const struct request_net *from, const struct choice *choice, struct plan *plan)
 {
     const struct plan_request *request = from->request;
@@ -220,10 +247,8 @@ void request_plan(const struct request_net *from, const struct choice *choice, s
         request_tree(from, grown, &plan->trees[tree]);
         plan->edge_rate_bps[tree] =
             (uint64_t)(choice->judgement.rate_bps * choice->forest.weight[tree] / choice->forest.period);
-        for (uint16_t host = 0; host < from->net.count; host++)
-            if (grown->parent[host] != NET_NONE)
-                plan->into_rate_bps[tree][from->node_of[host]] = sent_bps(from, choice, tree, host);
     }
+    request_edge_rates(from, choice, plan);
     for (uint16_t host = 0; host < from->net.count; host++)
         if (from->net.hosts[host].receiver && choose_host_bps(choice, host) < slowest_bps)
             slowest_bps = choose_host_bps(choice, host);

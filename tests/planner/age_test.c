@@ -166,12 +166,66 @@ static void solve__plans_on_the_quantile(void **state)
     free(memory);
 }
 
+/* What a plan counts on is the quantile; its edges may be sent what was measured, as far as their ports and an order allow. */
+static void auto__lifts_its_edges(void **state)
+{
+    (void)state;
+    const struct plan_path path = {
+        .rtt_us = 10000, .avb_kbps = 100000, .avb_low_kbps = 90000, .avb_high_kbps = 110000};
+    const struct {
+        uint64_t up_bps, cap_bps; /* 0: none */
+        uint32_t line_kbps;       /* of the source, as well measured; 0: unknown */
+        uint64_t planned_bps, edge_bps;
+    } cases[] = {
+        {1000000000, 0, 0, 93462000, 100000000},
+        {1000000000, 0, 100000, 46731000, 50000000},
+        {95000000, 0, 0, 47500000, 47500000}, /* its port is the limit, which is told */
+        {1000000000, 50000000, 0, 0, 0},
+    };
+    struct arena arena;
+    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
+    assert_non_null(memory);
+    arena_init(&arena, memory, solve_bytes());
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static struct plan plan;
+        struct err err;
+        struct plan_request request = example_request(3);
+        request.metric = PLAN_METRIC_AUTO;
+        request.trees_max = 1;
+        request.nodes[1].leaf = request.nodes[2].leaf = true;
+        request.nodes[0].up_bps = cases[i].up_bps;
+        request.rate_cap_bps = cases[i].cap_bps;
+        request.paths[0][1] = request.paths[0][2] = path;
+        if (cases[i].line_kbps != 0)
+            request.paths[0][0] = path;
+        if (!solve(&request, &arena, &plan, &err))
+            fail_msg("%s", err.text);
+        assert_true(plan_validate(&plan, &request, &err));
+        for (uint16_t node = 1; node <= 2; node++) {
+            uint64_t edge_bps = plan_edge_rate_bps(&plan, 0, node);
+            if (cases[i].cap_bps != 0) {
+                assert_in_range(solve_payload_bps(edge_bps), cases[i].cap_bps * 999 / 1000,
+                                cases[i].cap_bps + 1);
+                continue;
+            }
+            assert_in_range(edge_bps, solve_usable_bps(cases[i].edge_bps) - 1000,
+                            solve_usable_bps(cases[i].edge_bps));
+        }
+        if (cases[i].cap_bps == 0)
+            assert_in_range(plan.rate_bps,
+                            solve_payload_bps(solve_usable_bps(cases[i].planned_bps)) * 999 / 1000,
+                            solve_payload_bps(solve_usable_bps(cases[i].planned_bps)) * 1001 / 1000);
+    }
+    free(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(age__ends_and_quantile),
         cmocka_unit_test(age__whose_word),
         cmocka_unit_test(solve__plans_on_the_quantile),
+        cmocka_unit_test(auto__lifts_its_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
