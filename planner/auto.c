@@ -47,13 +47,13 @@ static struct judgement judge_whole(const struct request_net *from, struct arena
     return judge(&task, &choice->forest, &object, arena);
 }
 
-/* A plan counts on less of a path than was measured, for what that is worth by now. Its edges may be sent what is expected: congestion
- * control finds out which is true. */
+/* A plan counts on the low quantile of what was measured; its edges may be sent the measured value, since congestion control finds out
+ * if that is too much. `from` and the choice's judgement are by measured values then. */
 static void lift_edges(struct request_net *from, struct arena *arena, struct choice *choice,
                        struct plan *plan)
 {
     double planned_bps = choice->judgement.rate_bps;
-    request_expect(from);
+    request_as_measured(from);
     choice->judgement = judge_whole(from, arena, choice);
     if (choice->judgement.rate_bps > planned_bps)
         request_edge_rates(from, choice, plan);

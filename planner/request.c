@@ -72,7 +72,7 @@ static void set_edge(struct request_net *result, const struct plan_pins *pins, u
             net_cross(net, host, to, shared);
 }
 
-void request_expect(struct request_net *result)
+void request_as_measured(struct request_net *result)
 {
     const struct plan_request *request = result->request;
     struct net *net = &result->net;

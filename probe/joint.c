@@ -11,7 +11,7 @@
 /* One of which so much was lost is known less well: nobody knows what was lost of the others'. */
 #define ROUGH_LOST  0.05
 #define ROUGH_SHARE 0.25
-/* So many times less than another part saw pass no line makes of a part, whatever it lost. */
+/* A line that overflows shares itself out unevenly, never by such a factor: below it the part's own path lost it. */
 #define ROUGH_TIMES 4
 /* A plan needs no line narrower than that, either way. */
 #define ENOUGH_SHARE 0.03

@@ -7,7 +7,8 @@
  * where the parts are unlike, by JOINT_UNLIKE times at least; where they are alike, what one of the paths carries
  * alone decides. Two parts have to agree, as one may err. Parts that were held up at less than others saw pass tell
  * of their own paths, but where both are known to carry more alone and the difference is no more than noise of their
- * ends makes of it. One that another sender's train came beside may have been held up by that: it tells nothing
+ * ends makes of it. A part that lost much tells of its path where another one saw
+ * many times as much pass. One that another sender's train came beside may have been held up by that: it tells nothing
  * against the others.
  *
  * Sans-IO; rates in bit/s on the wire. */

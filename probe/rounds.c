@@ -224,9 +224,9 @@ static uint64_t time_left_ns(const struct rounds *rounds, uint64_t now_ns)
 {
     const struct rounds_goal *goal = &rounds->goal;
     uint64_t passed_ns = elapsed_ns(now_ns, rounds->begun_ns);
-    uint64_t left_ns = elapsed_ns(rounds_time_ns(goal), passed_ns);
+    uint64_t left_ns = excess_of(rounds_time_ns(goal), passed_ns);
     uint64_t worth_ns = excess_of(goal->likely_ns, goal->plan_ns) / ROUNDS_WORTH_PART;
-    uint64_t most_ns = elapsed_ns(MIN(goal->plan_ns, ROUNDS_NS_MOST), passed_ns);
+    uint64_t most_ns = excess_of(MIN(goal->plan_ns, ROUNDS_NS_MOST), passed_ns);
     return goal->time_ns != 0 ? left_ns : MAX(left_ns, MIN(worth_ns, most_ns));
 }
 

@@ -6,7 +6,7 @@
  * bring to their receivers, an eighth or a half each, is not counted. Time: ROUNDS_PLAN_PPM of what the plan takes
  * until its last receiver has all, ROUNDS_NS_MOST at most; and where it is likely to take longer, since paths of which
  * nothing is known may be as slow as some that are, the next round may take a part of what that would cost, until all
- * rounds have taken as long as the plan. A round has those of its edges that go into both, those
+ * rounds have taken as long as the plan, or ROUNDS_NS_MOST. A round has those of its edges that go into both, those
  * first that take least; the others are left to later ones. Where the operator has said how long it may take, that
  * counts in place of both.
  *
@@ -17,8 +17,8 @@
  * Where nothing else fits, it is at those that it takes ROUNDS_LOOK_PPM_MOST for, and the asker's whatever time
  * that takes: a job may be that much longer if ports were the limit, and many times as long without if they were
  * not. Without bytes for the asker's there is none.
- * Where there was none, and paths turn out to be so slow that the plan is likely to take ROUNDS_LOOK_TIMES as long, the
- * next round is one, of as many as there is time for.
+ * Where there was none, and the plan is likely to take ROUNDS_LOOK_TIMES as long, the next round is one,
+ * if all lines go into its time.
  *
  * Sites are numbers below ROTATION_NODES_MAX. Sans-IO. */
 #pragma once
@@ -52,9 +52,8 @@
 struct rounds_goal {
     uint64_t size_bytes; /* of the object */
     uint64_t plan_ns;    /* what the plan would take, until its last receiver has all */
-    uint64_t
-        likely_ns; /* what it takes on average if paths of which nothing is known are like those that were measured */
-    uint64_t time_ns; /* the operator's word; 0: none */
+    uint64_t likely_ns;  /* what it takes on average if its unknown paths are like those that are known */
+    uint64_t time_ns;    /* the operator's word; 0: none */
 };
 
 struct round_edge {
@@ -65,7 +64,7 @@ struct round_edge {
     uint64_t wait_ns;  /* rounds_begin says: begin so long after the round has … */
     uint32_t bytes;    /* … with so many in trains */
     uint16_t trains;   /* … at most */
-    bool look;         /* a line that only a first look is to have */
+    bool look;         /* a line for a look alone: no other round has it */
 };
 
 struct rounds {
@@ -87,7 +86,7 @@ void rounds_init(struct rounds *rounds);
 void rounds_end(struct rounds *rounds);
 /* Whether there may be a look yet: lines that are not known are to be added for it. */
 bool rounds_may_look(const struct rounds *rounds, const struct rounds_goal *goal);
-/* Bytes of one port and direction, and time, in all, where nothing speaks against the plan. */
+/* Bytes of one port and direction, and time, in all, by the plan's own time. */
 uint64_t rounds_bytes(const struct rounds_goal *goal);
 uint64_t rounds_time_ns(const struct rounds_goal *goal);
 /* One more edge that is not known, for the next round: what was in a round before is not asked again. */

@@ -61,15 +61,15 @@ struct site {
 
 /* Measuring what the plan rests on. */
 enum survey_step_of_edge { SURVEY_WAITS = 0, SURVEY_ASKED, SURVEY_OVER };
-/* What a path of which nothing is known is taken to carry: as the middle of those that are known, while rounds find out; then as one of
- * the lowest; next to nothing; and the lowest again, where that made the better plan. */
-enum survey_guess { GUESS_HOPE = 0, GUESS_CARE, GUESS_LEAST, GUESS_CARE_AGAIN };
+/* What a path of which nothing fresh is known is taken to carry: the median of those that are, while rounds find out; then their lower
+ * quartile; next to nothing; and the quartile again, where that made the better plan. */
+enum survey_guess { GUESS_MEDIAN = 0, GUESS_LOW, GUESS_AVOID, GUESS_LOW_AGAIN };
 struct source_survey {
     struct rounds rounds;
     uint8_t steps[ROUNDS_EDGES_MAX]; /* enum survey_step_of_edge, of the round's edges */
-    bool hoped; /* the newest plan has edges, or lines, of which nothing fresh is known */
-    enum survey_guess guess;
-    uint64_t care_ns; /* what the plan of GUESS_CARE is likely to take */
+    bool hoped; /* the last plan of GUESS_MEDIAN had edges, or lines, of which nothing fresh is known */
+    enum survey_guess guess; /* it stays where a site is left out: two plans more at most */
+    uint64_t low_ns;         /* what the plan of GUESS_LOW is likely to take */
 };
 
 enum manifest_step { MANIFEST_NONE = 0, MANIFEST_WAITS, MANIFEST_ASKED, MANIFEST_OVER };
@@ -197,13 +197,13 @@ bool source_distribute(struct node *node, struct job *job, struct err *err);
 /* ---- source_guess.c: what is not known is guessed to be like what is ---- */
 /* Node of the request → site of path_table.h. */
 uint16_t source_path_site(const struct source *source, uint16_t node);
-/* A path, or of a node to itself its line, was measured lately. */
+/* A path, or of a node to itself its line, was measured within PLAN_START_AGE_S. */
 bool source_is_measured(const struct plan_request *request, uint16_t from, uint16_t to);
 /* What paths and lines of which nothing is known are taken to carry, after a round: into the request. */
 void source_guess(struct job *job);
-/* What the newest plan, which says plan_ns, takes on average if its paths that are not known are drawn from those that are: as long
- * as the slowest of them makes it. */
-uint64_t source_likely_ns(const struct source *source, uint64_t plan_ns);
+/* How long the object takes on average by the newest plan, which says flow_ns, if its paths of which nothing fresh is known are drawn
+ * from those that are: as long as the slowest of them makes it. flow_ns where all are known, or none of any is. */
+uint64_t source_likely_ns(const struct source *source, uint64_t flow_ns);
 
 /* ---- source_survey.c: the plan's own edges are measured before it is used, where that pays ---- */
 /* Of a plan that has come: it is used; its edges are measured now (PHASE_SURVEYING), and another one follows; or it rests

@@ -3,11 +3,15 @@
 #include "node/peer/path_table.h"
 #include "node/role/source.h"
 
-#define ALONE_PART 8u /* of what is available: intervals of a measurement by itself are narrower */
-#define PASSED_PPM                                                                                           \
-    350000u /* the middle, by factors, of an eighth, which a train for a line asks for, and all */
-#define PPB       UINT64_C(1000000000)
-#define LEAST_PPM 1000u /* with so little a path is in a plan only where there is no other */
+/* Of what is available: a train for a line tells of a path to a tenth on either side, a train of its own closer. */
+#define ALONE_PART 8u
+/* The geometric mean of an eighth, which a train for a line asks of each path at most, and all. */
+#define PASSED_PPM 350000u
+#define PASSED_PART                                                                                          \
+    2u /* so many slow paths that were found stand for one that passed and is slow all the same */
+#define AVOIDED_PPM 1000u /* with so little a path is in a plan only where there is no other */
+#define LOWEST_PPM  1000u /* of what a plan may become no worse is reckoned with */
+#define PPB         UINT64_C(1000000000)
 
 uint16_t source_path_site(const struct source *source, uint16_t node)
 {
@@ -21,29 +25,39 @@ bool source_is_measured(const struct plan_request *request, uint16_t from, uint1
     return known.basis == PLAN_BASIS_MEASURED && plan_known_starts(&known);
 }
 
-/* What has been measured so far, as shares in ascending order. */
-#define SHARES_MAX 256
+/* What has been measured so far, as shares in ascending order. More than RUNS_MAX tell nothing new. */
+#define RUNS_MAX 256
 struct shares {
-    unsigned count;
-    uint32_t ppm[SHARES_MAX];
+    unsigned count, run_count;
+    struct share_run {
+        uint32_t ppm;
+        unsigned times; /* in a row */
+    } runs[RUNS_MAX];
 };
 
-static void share_add(struct shares *shares, uint64_t bps, uint64_t of_bps)
+static void share_add(struct shares *shares, uint64_t bps, uint64_t of_bps, unsigned times)
 {
     uint32_t share = (uint32_t)MIN(muldiv64(bps, PLAN_WHOLE_PPM, of_bps), (uint64_t)UINT32_MAX);
-    unsigned place = shares->count;
-    if (shares->count == SHARES_MAX)
+    unsigned place = shares->run_count;
+    if (shares->run_count == RUNS_MAX || times == 0)
         return;
-    for (shares->count++; place > 0 && shares->ppm[place - 1] > share; place--)
-        shares->ppm[place] = shares->ppm[place - 1];
-    shares->ppm[place] = share;
+    shares->count += times;
+    for (shares->run_count++; place > 0 && shares->runs[place - 1].ppm > share; place--)
+        shares->runs[place] = shares->runs[place - 1];
+    shares->runs[place] = (struct share_run){share, times};
 }
 
-/* While rounds follow the middle one, so that what is better than most is kept and what is worse is replaced. In the end one of
- * the lowest quarter: what is known counts more. UINT32_MAX: there is none. */
+/* The median while rounds follow, so that what is better than most is kept and what is worse is replaced. In the end the lower
+ * quartile, of fewer than four the least: what is known counts more. UINT32_MAX: there is none. */
 static uint32_t share_like(const struct shares *shares, bool last)
 {
-    return shares->count == 0 ? UINT32_MAX : shares->ppm[last ? shares->count / 4 : shares->count / 2];
+    unsigned left = last ? shares->count / 4 : shares->count / 2;
+    for (unsigned run = 0; run < shares->run_count; run++) {
+        if (left < shares->runs[run].times)
+            return shares->runs[run].ppm;
+        left -= shares->runs[run].times;
+    }
+    return UINT32_MAX;
 }
 
 /* Of a path that was measured, or a line; `most_bps` where it is no limit. */
@@ -57,8 +71,7 @@ static uint64_t ends_bps(const struct plan_request *request, uint16_t from, uint
     return MIN(request->nodes[from].up_bps, request->nodes[to].down_bps);
 }
 
-/* By a train of its own: for this job, or so well that no train for its sender's line did, which tells to a tenth at best. Beside
- * cross traffic an interval is as wide as that. */
+/* By a train of its own: one was asked for in a round, or the interval is closer than that of a train for its sender's line. */
 static bool is_measured_alone(const struct source *source, uint16_t from, uint16_t to)
 {
     const struct plan_path *path = &source->request.paths[from][to];
@@ -78,12 +91,12 @@ static void share_measured(const struct source *source, struct shares *shares)
             uint64_t most_bps = ends_bps(request, from, to);
             if (from != to && source_is_measured(request, from, to) &&
                 (!looked || is_measured_alone(source, from, to)))
-                share_add(shares, measured_bps(&request->paths[from][to], most_bps), most_bps);
+                share_add(shares, measured_bps(&request->paths[from][to], most_bps), most_bps, 1);
         }
 }
 
 /* Paths that trains for lines went by, and were not found to be slow, count as whole. Where others were found, though, some are
- * slower than whole all the same, of more than such trains ask for: half as many as were found, by which random nets win most. */
+ * slower than whole all the same, but wider than such trains ask for (NOTES.md: random nets). */
 static void share_passed(const struct source *source, struct shares *shares)
 {
     const struct plan_request *request = &source->request;
@@ -96,15 +109,16 @@ static void share_passed(const struct source *source, struct shares *shares)
             passed += !measured;
             slow += measured && !is_measured_alone(source, from, to);
         }
-    for (unsigned path = 0; path < passed; path++)
-        share_add(shares, path < slow / 2 ? PASSED_PPM : PLAN_WHOLE_PPM, PLAN_WHOLE_PPM);
+    unsigned narrow = MIN(slow / PASSED_PART, passed);
+    share_add(shares, PASSED_PPM, PLAN_WHOLE_PPM, narrow);
+    share_add(shares, PLAN_WHOLE_PPM, PLAN_WHOLE_PPM, passed - narrow);
 }
 
-/* While rounds follow, the next one finds out how far that is true. The last plan rests on what was measured alone, where that is
- * as much as a tree has edges and shows what cross traffic leaves. Less than half is a slow path, and another may be none. */
+/* While rounds follow, the next one finds out what was guessed wrong. The last plan rests on paths that were measured alone, where they
+ * are as many as a tree has edges and their lower quartile is half of the ports or more, as beside cross traffic. */
 static void share_paths(const struct source *source, bool last, struct shares *shares)
 {
-    shares->count = 0;
+    shares->count = shares->run_count = 0;
     share_measured(source, shares);
     bool enough = shares->count + 1 >= source->request.node_count;
     if (!last || !enough || share_like(shares, last) < PLAN_WHOLE_PPM / 2)
@@ -133,11 +147,11 @@ static void guess_lines(struct plan_request *request, bool last)
         if (!source_is_measured(request, node, node))
             continue;
         const struct plan_path *line = &request->paths[node][node];
-        share_add(&of_interface, measured_bps(line, up_bps), up_bps);
+        share_add(&of_interface, measured_bps(line, up_bps), up_bps, 1);
         if (path_bps != 0)
             share_add(&of_path,
                       plan_path_at_least(line) ? UINT64_MAX / PLAN_WHOLE_PPM : measured_bps(line, up_bps),
-                      path_bps);
+                      path_bps, 1);
     }
     for (uint16_t node = 0; node < request->node_count; node++) {
         struct plan_path *line = &request->paths[node][node];
@@ -157,17 +171,18 @@ void source_guess(struct job *job)
 {
     const struct source_survey *survey = &job->source->survey;
     struct plan_request *request = &job->source->request;
-    bool last = survey->guess != GUESS_HOPE;
+    bool last = survey->guess != GUESS_MEDIAN;
     struct shares shares;
     if (survey->rounds.count == 0)
         return;
     share_paths(job->source, last, &shares);
     if (shares.count > 0)
-        request->assumed_ppm = survey->guess == GUESS_LEAST ? LEAST_PPM : MAX(share_like(&shares, last), 1u);
+        request->assumed_ppm =
+            survey->guess == GUESS_AVOID ? AVOIDED_PPM : MAX(share_like(&shares, last), 1u);
     guess_lines(request, last);
 }
 
-/* Paths of the plan of which nothing is known; *need_ppm: the most that one is to carry, as a share. */
+/* Paths of the plan of which nothing fresh is known; *need_ppm: the most that one is to carry, as a share. */
 static unsigned unknown_paths(const struct source *source, uint64_t *need_ppm)
 {
     const struct plan *plan = &source->plan;
@@ -189,21 +204,24 @@ static unsigned unknown_paths(const struct source *source, uint64_t *need_ppm)
     return count;
 }
 
-uint64_t source_likely_ns(const struct source *source, uint64_t plan_ns)
+/* The average over independent draws: above_ppb is the chance that all unknown paths drew more than this share, so the difference is
+ * the chance that this one is the lowest. The most that one path is to carry stands for all, which errs to the long side. */
+uint64_t source_likely_ns(const struct source *source, uint64_t flow_ns)
 {
     struct shares shares;
     uint64_t need_ppm = 0, times_ppm = 0, left_ppb = PPB;
-    unsigned unknown = unknown_paths(source, &need_ppm);
-    share_paths(source, source->survey.guess != GUESS_HOPE, &shares);
+    unsigned unknown = unknown_paths(source, &need_ppm), below = 0;
+    share_paths(source, source->survey.guess != GUESS_MEDIAN, &shares);
     if (shares.count == 0 || unknown == 0)
-        return plan_ns;
-    for (unsigned place = 0; place < shares.count; place++) {
-        uint64_t slower_ppm = muldiv64(need_ppm, PLAN_WHOLE_PPM, MAX(shares.ppm[place], LEAST_PPM)),
-                 above_ppb = PPB;
+        return flow_ns;
+    for (unsigned run = 0; run < shares.run_count; run++) {
+        uint32_t share_ppm = MAX(shares.runs[run].ppm, LOWEST_PPM);
+        uint64_t slower_ppm = muldiv64(need_ppm, PLAN_WHOLE_PPM, share_ppm), above_ppb = PPB;
+        below += shares.runs[run].times;
         for (unsigned path = 0; path < unknown; path++)
-            above_ppb = above_ppb * (shares.count - place - 1) / shares.count;
+            above_ppb = above_ppb * (shares.count - below) / shares.count;
         times_ppm += muldiv64(MAX(slower_ppm, (uint64_t)PLAN_WHOLE_PPM), left_ppb - above_ppb, PPB);
         left_ppb = above_ppb;
     }
-    return muldiv64(plan_ns, times_ppm, PLAN_WHOLE_PPM);
+    return muldiv64(flow_ns, times_ppm, PLAN_WHOLE_PPM);
 }

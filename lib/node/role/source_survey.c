@@ -47,9 +47,10 @@ static struct rounds_goal goal_of(const struct source *source)
     const struct plan *plan = &source->plan;
     uint64_t size_bytes = source->request.size_bytes;
     uint64_t flow_ns = muldiv64(size_bytes, 8 * NS_PER_S, MAX(plan->rate_bps, UINT64_C(1)));
+    uint64_t delay_ns = plan->delay_us * NS_PER_US;
     return (struct rounds_goal){.size_bytes = size_bytes,
-                                .plan_ns = flow_ns + plan->delay_us * NS_PER_US,
-                                .likely_ns = source_likely_ns(source, flow_ns),
+                                .plan_ns = flow_ns + delay_ns,
+                                .likely_ns = source_likely_ns(source, flow_ns) + delay_ns,
                                 .time_ns = source->spec.survey_ns};
 }
 
@@ -83,7 +84,7 @@ static void add_line(const struct node *node, struct source *source, uint16_t se
     rounds_add(&source->survey.rounds, &one);
 }
 
-/* Of whom the plan has send to several what the line carries is not known: theirs are to be measured, too; a first look is at
+/* Of whom the plan has send to several what the line carries is not known: theirs are to be measured, too; a look is at
  * all that may send. */
 static bool add_lines(const struct node *node, struct source *source, const struct rounds_goal *goal)
 {
@@ -106,36 +107,34 @@ static bool add_lines(const struct node *node, struct source *source, const stru
     return any;
 }
 
-/* The plan may well take so much longer than it says that one by what is known alone is worth a look. */
-static bool is_bold(const struct rounds_goal *goal, uint64_t likely_ns)
+/* The plan is likely to take so much longer than it says that one without its unknown paths is worth a try. */
+static bool is_risky(const struct rounds_goal *goal)
 {
-    return likely_ns > goal->plan_ns + goal->plan_ns / 2;
+    return goal->likely_ns > goal->plan_ns + goal->plan_ns / 2;
 }
 
-/* No round follows this plan. Where it rests on what was only hoped for there is another, by guesses that are careful; and where that
- * one is bold, one by what is known, which is taken where it is likely to take less time. */
-static enum survey_next settle(struct source *source, const struct rounds_goal *goal)
+/* No round follows. A plan that hopes is replaced by one on low guesses; where that is risky, one that avoids unknown paths is tried,
+ * and the likelier of both is used. */
+static enum survey_next settle(struct source_survey *survey, const struct rounds_goal *goal)
 {
-    struct source_survey *survey = &source->survey;
-    uint64_t likely_ns = source_likely_ns(source, goal->plan_ns);
     if (survey->rounds.count == 0 || !survey->hoped)
         return SURVEY_NEEDLESS;
     switch (survey->guess) {
-    case GUESS_HOPE:
-        survey->guess = GUESS_CARE;
+    case GUESS_MEDIAN:
+        survey->guess = GUESS_LOW;
         return SURVEY_PLAN_ANEW;
-    case GUESS_CARE:
-        if (!is_bold(goal, likely_ns))
+    case GUESS_LOW:
+        if (!is_risky(goal))
             return SURVEY_NEEDLESS;
-        survey->guess = GUESS_LEAST;
-        survey->care_ns = likely_ns;
+        survey->guess = GUESS_AVOID;
+        survey->low_ns = goal->likely_ns;
         return SURVEY_PLAN_ANEW;
-    case GUESS_LEAST:
-        if (likely_ns <= survey->care_ns)
+    case GUESS_AVOID:
+        if (goal->likely_ns <= survey->low_ns)
             return SURVEY_NEEDLESS;
-        survey->guess = GUESS_CARE_AGAIN;
+        survey->guess = GUESS_LOW_AGAIN;
         return SURVEY_PLAN_ANEW;
-    case GUESS_CARE_AGAIN:
+    case GUESS_LOW_AGAIN:
         break;
     }
     return SURVEY_NEEDLESS;
@@ -149,8 +148,8 @@ enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_
     struct rounds_goal goal = goal_of(source);
     if (!wanted(node, source))
         return SURVEY_NEEDLESS;
-    if (survey->guess != GUESS_HOPE)
-        return settle(source, &goal);
+    if (survey->guess != GUESS_MEDIAN)
+        return settle(survey, &goal);
     rounds_end(&survey->rounds);
     survey->hoped = false;
     for (uint16_t tree = 0; tree < plan->tree_count; tree++)
@@ -163,7 +162,7 @@ enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_
         }
     survey->hoped |= add_lines(node, source, &goal);
     if (!rounds_begin(&survey->rounds, &goal, now_ns))
-        return settle(source, &goal);
+        return settle(survey, &goal);
     memset(survey->steps, 0, sizeof(survey->steps));
     snprintf(job->text, sizeof(job->text), "measuring %u path%s, round %u", survey->rounds.edge_count,
              survey->rounds.edge_count == 1 ? "" : "s", survey->rounds.count);
