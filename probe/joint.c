@@ -10,6 +10,7 @@
 #define AGREE_SHARE 0.1
 /* One of which so much was lost is known less well: nobody knows what was lost of the others'. */
 #define ROUGH_LOST  0.05
+#define FEW_SHARE   0.5
 #define ROUGH_SHARE 0.25
 /* A line that overflows shares itself out unevenly, never by such a factor: below it the part's own path lost it. */
 #define ROUGH_TIMES 4
@@ -27,6 +28,18 @@ void joint_begin(struct joint *joint)
 static bool is_wide(const struct estimate *alone, double rate_bps, uint16_t turns)
 {
     return (double)alone->avail_bps >= ALONE_SHARE * rate_bps / turns;
+}
+
+/* Bit/ns that passed at most where next to nothing did: one packet more than came, in the time of the train. A path
+ * that holds few packets, and is far slower than its part of the train, shows no more. 0: none came, or an end
+ * spoiled it. */
+static double trickle(const struct train_record *record)
+{
+    double bits = (record->count + 1.0) * record_turns(record) * record->shape.wire_bytes * 8.0;
+    uint64_t took_ns = train_duration_ns(&record->shape);
+    bool tells =
+        record->marks == 0 && record->count > 0 && record->count < FEW_SHARE * record->sent && took_ns > 0;
+    return tells ? bits / (double)took_ns : 0;
 }
 
 void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *alone,
@@ -49,6 +62,9 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *a
     case READING_SPOILED:
         part.queued = part.rough = true;
         part.most = part.rate = reading_overrun(record);
+        part.few = part.rate <= 0;
+        if (part.few)
+            part.most = part.rate = trickle(record);
         break;
     case READING_STEPPED:
     case READING_JITTER:
@@ -68,7 +84,7 @@ static bool is_near(const struct joint *joint, const struct joint_part *part)
 {
     const struct joint_part *first = &joint->parts[0];
     double share = part->rough || first->rough ? ROUGH_SHARE : AGREE_SHARE;
-    return part->rate >= (1 - share) * first->rate;
+    return !part->few && part->rate >= (1 - share) * first->rate;
 }
 
 /* What they differ by is of their ends: neither's path holds up so much, and no path has become so much slower. */
@@ -82,7 +98,7 @@ static const struct joint_part *second_of(const struct joint *joint)
 {
     for (uint16_t place = 1; place < joint->count; place++) {
         const struct joint_part *part = &joint->parts[place];
-        if (!part->queued || !part->beside || is_near(joint, part))
+        if (!part->few && (!part->queued || !part->beside || is_near(joint, part)))
             return part;
     }
     return NULL;
@@ -90,7 +106,8 @@ static const struct joint_part *second_of(const struct joint *joint)
 
 enum joint_word joint_choose(const struct joint *joint, uint32_t liked_mask, const struct joint_part **part)
 {
-    const struct joint_part *first = &joint->parts[0], *second = joint->count > 0 ? second_of(joint) : NULL;
+    const struct joint_part *first = &joint->parts[0];
+    const struct joint_part *second = joint->count > 0 && !first->few ? second_of(joint) : NULL;
     if (second == NULL)
         return JOINT_SILENT;
     uint16_t few = first->turns, many = first->turns;
@@ -127,7 +144,7 @@ static struct estimate estimate_of(double rate, double most, double share)
 bool joint_line(const struct joint *joint, struct estimate *estimate)
 {
     const struct joint_part *first = &joint->parts[0];
-    if (joint->count == 0 || !first->queued)
+    if (joint->count == 0 || !first->queued || first->few)
         return false;
     *estimate = estimate_of(first->rate, first->rate, AGREE_SHARE);
     estimate->capacity_bps = (uint64_t)(fmax(first->most, first->rate) * 1e9);

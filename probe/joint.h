@@ -27,7 +27,9 @@ struct joint_part {
     double most; /* its slowest hop, whatever else came there */
     bool beside; /* another sender's train may have held it up */
     bool rough;  /* some of it was lost, so the rate is a rough one */
-    bool wide;   /* its path carries so much by itself that it was not what held it up */
+    bool
+        few; /* of it so little came that the rate is no more than an upper end: it tells of its own path alone */
+    bool wide; /* its path carries so much by itself that it was not what held it up */
 };
 
 struct joint {

@@ -211,6 +211,13 @@ static void joint__of_a_path_that_overflows(void **state)
     take_all(4);
     assert_in_range(path_told(1), 7, 13);
     assert_int_equal(path_told(2), 50);
+    /* Of which a packet or two came: no more than an upper end, but the path did not pass. */
+    send(0, paths, 4, true, TIME_NEVER);
+    overflow(1, 1, NS_PER_MS);
+    assert_in_range(parts[1].count, 1, 3);
+    take_all(4);
+    assert_in_range(path_told(1), 1, 10);
+    assert_int_equal(path_told(2), 50);
     send(0, alike, 4, false, TIME_NEVER);
     overflow(1, 10, 5 * NS_PER_MS);
     take_all(4);

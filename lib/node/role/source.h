@@ -62,7 +62,7 @@ struct site {
 /* Measuring what the plan rests on. */
 enum survey_step_of_edge { SURVEY_WAITS = 0, SURVEY_ASKED, SURVEY_OVER };
 /* What a path of which nothing fresh is known is taken to carry: the median of those that are, while rounds find out; then their lower
- * quartile; next to nothing; and the quartile again, where that made the better plan. */
+ * quartile; the least of them; and the quartile again, where that made the better plan. */
 enum survey_guess { GUESS_MEDIAN = 0, GUESS_LOW, GUESS_AVOID, GUESS_LOW_AGAIN };
 struct source_survey {
     struct rounds rounds;
@@ -210,6 +210,8 @@ uint64_t source_likely_ns(const struct source *source, uint64_t flow_ns);
  * on what was only hoped for, and another one follows at once. */
 enum survey_next { SURVEY_NEEDLESS, SURVEY_BEGUN, SURVEY_PLAN_ANEW };
 enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_t now_ns);
+/* There is no plan that avoids unknown paths, which was a try: the next request is for the one of before. False: it was none. */
+bool source_survey_falls_back(struct job *job);
 /* True: what can be known of the round is. */
 bool source_survey_over(struct node *node, struct job *job, uint64_t now_ns);
 

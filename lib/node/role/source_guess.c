@@ -9,9 +9,10 @@
 #define PASSED_PPM 350000u
 #define PASSED_PART                                                                                          \
     2u /* so many slow paths that were found stand for one that passed and is slow all the same */
-#define AVOIDED_PPM 1000u /* with so little a path is in a plan only where there is no other */
-#define LOWEST_PPM  1000u /* of what a plan may become no worse is reckoned with */
-#define PPB         UINT64_C(1000000000)
+#define AVOIDED_PPM                                                                                          \
+    1000u /* least share of a path that a plan is to avoid: it has one where there is no other */
+#define LOWEST_PPM 1000u /* of what a plan may become no worse is reckoned with */
+#define PPB        UINT64_C(1000000000)
 
 uint16_t source_path_site(const struct source *source, uint16_t node)
 {
@@ -223,5 +224,5 @@ uint64_t source_likely_ns(const struct source *source, uint64_t flow_ns)
         times_ppm += muldiv64(MAX(slower_ppm, (uint64_t)PLAN_WHOLE_PPM), left_ppb - above_ppb, PPB);
         left_ppb = above_ppb;
     }
-    return muldiv64(flow_ns, times_ppm, PLAN_WHOLE_PPM);
+    return muldiv64(MIN(flow_ns, UINT64_MAX / (PLAN_WHOLE_PPM / LOWEST_PPM)), times_ppm, PLAN_WHOLE_PPM);
 }

@@ -82,7 +82,11 @@ static bool plan_without_trouble(struct node *node, struct job *job, const char 
 
 void source_on_plan_failed(struct node *node, struct job *job, const char *text, uint64_t now_ns)
 {
-    if (job->phase == PHASE_PLANNING && !plan_without_trouble(node, job, text, now_ns))
+    if (job->phase != PHASE_PLANNING)
+        return;
+    if (source_survey_falls_back(job))
+        source_ask_planner(node, job, now_ns);
+    else if (!plan_without_trouble(node, job, text, now_ns))
         source_fail(node, job, now_ns, "planner: %s", text);
 }
 

@@ -140,6 +140,15 @@ static enum survey_next settle(struct source_survey *survey, const struct rounds
     return SURVEY_NEEDLESS;
 }
 
+bool source_survey_falls_back(struct job *job)
+{
+    struct source_survey *survey = &job->source->survey;
+    bool tried = survey->guess == GUESS_AVOID;
+    if (tried)
+        survey->guess = GUESS_LOW_AGAIN;
+    return tried;
+}
+
 enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_t now_ns)
 {
     struct source *source = job->source;
