@@ -7,9 +7,8 @@
  * where the parts are unlike, by JOINT_UNLIKE times at least; where they are alike, what one of the paths carries
  * alone decides. Two parts have to agree, as one may err. Parts that were held up at less than others saw pass tell
  * of their own paths, but where both are known to carry more alone and the difference is no more than noise of their
- * ends makes of it. A part that lost much tells of its path where another one saw
- * many times as much pass. One that another sender's train came beside may have been held up by that: it tells nothing
- * against the others.
+ * ends makes of it. A part that lost much tells of its path where another one saw many times as much pass. One that
+ * another sender's train came beside may have been held up by that: it tells nothing against the others.
  *
  * Sans-IO; rates in bit/s on the wire. */
 #pragma once
@@ -27,9 +26,8 @@ struct joint_part {
     double most; /* its slowest hop, whatever else came there */
     bool beside; /* another sender's train may have held it up */
     bool rough;  /* some of it was lost, so the rate is a rough one */
-    bool
-        few; /* of it so little came that the rate is no more than an upper end: it tells of its own path alone */
-    bool wide; /* its path carries so much by itself that it was not what held it up */
+    bool few;    /* next to nothing of it came: the rate is an upper end, and tells of its own path alone */
+    bool wide;   /* its path carries so much by itself that it was not what held it up */
 };
 
 struct joint {

@@ -36,7 +36,7 @@
 #define ROUNDS_LOOK_PPM      30000u
 #define ROUNDS_LOOK_PPM_MOST 500000u
 #define ROUNDS_WORTH_PART    2u /* of what the plan is likely to take longer, a round may take such a part */
-#define ROUNDS_LOOK_TIMES    2u
+#define ROUNDS_LOOK_TIMES    2u /* as long as it says: so risky a plan is worth a look */
 #define ROUNDS_NS_MOST       (10 * NS_PER_S)
 #define ROUNDS_BYTES_LEAST   100000u          /* of an edge's trains, less says little … */
 #define ROUNDS_BYTES_MOST    1500000u         /* … and more no more … */

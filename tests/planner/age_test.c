@@ -53,6 +53,15 @@ static bool starts(uint8_t avb_of, const struct plan_path *path)
     return plan_known_starts(&known);
 }
 
+/* To be freed. */
+static void *open_arena(struct arena *arena)
+{
+    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
+    assert_non_null(memory);
+    arena_init(arena, memory, solve_bytes());
+    return memory;
+}
+
 /* A job says whose word counts. */
 static void age__whose_word(void **state)
 {
@@ -67,9 +76,7 @@ static void age__whose_word(void **state)
                  {PLAN_AVB_MEASURED, false, true},
                  {PLAN_AVB_NONE, false, false}};
     struct arena arena;
-    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
-    assert_non_null(memory);
-    arena_init(&arena, memory, solve_bytes());
+    void *memory = open_arena(&arena);
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static struct plan plan;
         struct err err;
@@ -128,9 +135,7 @@ static void solve__plans_on_the_quantile(void **state)
     const uint8_t metrics[] = {PLAN_METRIC_AVB, PLAN_METRIC_AVB_DIRECTED, PLAN_METRIC_WIDEST,
                                PLAN_METRIC_AUTO, PLAN_METRIC_LEXICOGRAPHIC};
     struct arena arena;
-    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
-    assert_non_null(memory);
-    arena_init(&arena, memory, solve_bytes());
+    void *memory = open_arena(&arena);
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (unsigned at = 0; at < sizeof(metrics); at++) {
             static struct plan plan;
@@ -183,9 +188,7 @@ static void auto__lifts_its_edges(void **state)
         {1000000000, 50000000, 0, 0, 0},
     };
     struct arena arena;
-    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
-    assert_non_null(memory);
-    arena_init(&arena, memory, solve_bytes());
+    void *memory = open_arena(&arena);
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static struct plan plan;
         struct err err;

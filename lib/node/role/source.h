@@ -62,7 +62,7 @@ struct site {
 /* Measuring what the plan rests on. */
 enum survey_step_of_edge { SURVEY_WAITS = 0, SURVEY_ASKED, SURVEY_OVER };
 /* What a path of which nothing fresh is known is taken to carry: the median of those that are, while rounds find out; then their lower
- * quartile; the least of them; and the quartile again, where that made the better plan. */
+ * quartile; next to nothing; and the quartile again, where that made the better plan. */
 enum survey_guess { GUESS_MEDIAN = 0, GUESS_LOW, GUESS_AVOID, GUESS_LOW_AGAIN };
 struct source_survey {
     struct rounds rounds;

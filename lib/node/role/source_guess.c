@@ -7,11 +7,12 @@
 #define ALONE_PART 8u
 /* The geometric mean of an eighth, which a train for a line asks of each path at most, and all. */
 #define PASSED_PPM 350000u
-#define PASSED_PART                                                                                          \
-    2u /* so many slow paths that were found stand for one that passed and is slow all the same */
-#define AVOIDED_PPM                                                                                          \
-    1000u /* least share of a path that a plan is to avoid: it has one where there is no other */
-#define LOWEST_PPM 1000u /* of what a plan may become no worse is reckoned with */
+/* So many slow paths that were found stand for one that passed and is slow all the same. */
+#define PASSED_PART 2u
+/* A path that a plan is to avoid carries so little that it is in one only where there is no other. */
+#define AVOIDED_PPM 1000u
+/* A path that carries less is reckoned as if it carried that: no plan takes more than a thousand times as long. */
+#define LOWEST_PPM 1000u
 #define PPB        UINT64_C(1000000000)
 
 uint16_t source_path_site(const struct source *source, uint16_t node)
