@@ -42,6 +42,30 @@ static double trickle(const struct train_record *record)
     return tells ? bits / (double)took_ns : 0;
 }
 
+static void span_take(struct joint_span *span, const struct train_record *record)
+{
+    const struct train_sample *samples = record->samples;
+    uint32_t first = 0, last = 0;
+    *span = (struct joint_span){.wire_bits = record->shape.wire_bytes * 8.0};
+    for (uint32_t place = 0; place < record->count; place++) {
+        span->came[samples[place].index / 64] |= UINT64_C(1) << samples[place].index % 64;
+        first = samples[place].received_ns < samples[first].received_ns ? place : first;
+        last = samples[place].received_ns >= samples[last].received_ns ? place : last;
+    }
+    span->first = samples[first].index;
+    span->last = samples[last].index;
+    span->took_ns = elapsed_ns(samples[last].received_ns, samples[first].received_ns);
+}
+
+/* Packets that came after the span's first one, up to its last. */
+static unsigned came_within(const struct joint_span *came, const struct joint_span *span)
+{
+    unsigned count = 0;
+    for (uint32_t index = MIN(span->first, span->last) + 1; index <= MAX(span->first, span->last); index++)
+        count += came->came[index / 64] >> index % 64 & 1;
+    return count;
+}
+
 void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *alone,
                 const struct train_record *record)
 {
@@ -73,6 +97,8 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *a
     if (part.rate <= 0)
         return;
     part.wide = alone != NULL && is_wide(alone, part.rate * 1e9, part.turns);
+    part.span = joint->count;
+    span_take(&joint->spans[part.span], record);
     uint16_t place = joint->count++;
     for (; place > 0 && joint->parts[place - 1].rate < part.rate; place--)
         joint->parts[place] = joint->parts[place - 1];
@@ -140,14 +166,52 @@ static struct estimate estimate_of(double rate, double most, double share)
                              .trains = 1};
 }
 
-/* What is lost makes rates come out too low, never too high. */
+/* What all parts together saw pass while one of them did, by that one's clock. *most: if parts of which little came
+ * lost the rest on paths of their own, and those of which more came stand for them; chance does the same. */
+static double rate_within(const struct joint *joint, const struct joint_part *part, double *most)
+{
+    const struct joint_span *span = &joint->spans[part->span];
+    double count = 0, good = 0, whole = 0;
+    for (uint16_t place = 0; place < joint->count; place++) {
+        const struct joint_part *other = &joint->parts[place];
+        unsigned came = came_within(&joint->spans[other->span], span);
+        bool little = other->few || ROUGH_TIMES * other->rate <= joint->parts[0].rate;
+        count += came;
+        good += little ? 0 : came;
+        whole += little ? 0 : 1.0 / other->turns;
+    }
+    double rate = span->wire_bits / (double)span->took_ns;
+    *most = fmax(good / whole, count) * rate;
+    return count * rate;
+}
+
+/* A line that overflows lets more through for one receiver than for another: each part that lost much tells how fast
+ * all came. *share: by how much they differ from each other; one alone may err as any does. */
+static double rough_rate(const struct joint *joint, double *share)
+{
+    double low = 0, high = 0, most = 0;
+    unsigned count = 0;
+    for (uint16_t place = 0; place < joint->count; place++) {
+        const struct joint_part *part = &joint->parts[place];
+        if (!part->rough || !is_near(joint, part))
+            continue;
+        double rate = rate_within(joint, part, &most);
+        low = count == 0 ? rate : fmin(low, rate);
+        high = fmax(high, most);
+        count++;
+    }
+    *share = fmax((high - low) / (high + low), count < 2 ? AGREE_SHARE : ENOUGH_SHARE);
+    return (low + high) / 2;
+}
+
 bool joint_line(const struct joint *joint, struct estimate *estimate)
 {
     const struct joint_part *first = &joint->parts[0];
     if (joint->count == 0 || !first->queued || first->few)
         return false;
-    *estimate = estimate_of(first->rate, first->rate, AGREE_SHARE);
-    estimate->capacity_bps = (uint64_t)(fmax(first->most, first->rate) * 1e9);
+    double share = AGREE_SHARE, rate = first->rough ? rough_rate(joint, &share) : first->rate;
+    *estimate = estimate_of(rate, rate, share);
+    estimate->capacity_bps = (uint64_t)(fmax(first->most, rate) * 1e9);
     return true;
 }
 

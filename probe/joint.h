@@ -7,8 +7,10 @@
  * where the parts are unlike, by JOINT_UNLIKE times at least; where they are alike, what one of the paths carries
  * alone decides. Two parts have to agree, as one may err. Parts that were held up at less than others saw pass tell
  * of their own paths, but where both are known to carry more alone and the difference is no more than noise of their
- * ends makes of it. A part that lost much tells of its path where another one saw many times as much pass. One that
- * another sender's train came beside may have been held up by that: it tells nothing against the others.
+ * ends makes of it. A part that lost much tells of its path where another one saw many times as much pass. Of a
+ * line that lost much each part tells how fast all came, by what came of the others between its first packet and its
+ * last. A part that another sender's train came beside may have been held up by that: it tells nothing against the
+ * others.
  *
  * Sans-IO; rates in bit/s on the wire. */
 #pragma once
@@ -19,8 +21,17 @@
 #define JOINT_PARTS_MAX 8u
 #define JOINT_UNLIKE    3u
 
+/* Which packets of the train came to one receiver, by their indexes in the whole. */
+struct joint_span {
+    uint32_t first, last; /* by when they came … */
+    uint64_t took_ns;     /* … from that to that, by the receiver's clock */
+    double wire_bits;     /* of each */
+    uint64_t came[TRAIN_PACKETS_MAX / 64];
+};
+
 struct joint_part {
     uint16_t receiver, turns;
+    uint16_t span;
     bool queued; /* something held it up, at: */
     double rate; /* bit/ns; not queued: it passed at that */
     double most; /* its slowest hop, whatever else came there */
@@ -33,6 +44,7 @@ struct joint_part {
 struct joint {
     uint16_t count;
     struct joint_part parts[JOINT_PARTS_MAX]; /* of those that tell something, the highest rate first */
+    struct joint_span spans[JOINT_PARTS_MAX];
     /* room to work in */
     struct reading reading;
     struct probe_points points;
