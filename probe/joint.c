@@ -8,20 +8,27 @@
 /* Two parts agree: to a tenth, as each saw other moments of the same queue. So much is half of an interval by one
  * alone. */
 #define AGREE_SHARE 0.1
-/* One of which so much was lost is known less well: nobody knows what was lost of the others'. */
+/* One of which so much was lost is known less well … */
 #define ROUGH_LOST  0.05
-#define FEW_SHARE   0.5
-#define ROUGH_SHARE 0.25
+#define ROUGH_SHARE 0.25 /* … to that */
+/* Of which less than that came: a trickle. */
+#define FEW_SHARE 0.5
+/* Half of an interval by parts that were overrun, at least, however well they agree. */
+#define OVERRUN_SHARE 0.03
+/* So much of a train is all of it: its parts are shares of small numbers. */
+#define WHOLE_SHARE 0.999
+/* Of a part's packets that lie between its first and its last. */
+#define ORDER_SHARE 0.9
 /* A line that overflows shares itself out unevenly, never by such a factor: below it the part's own path lost it. */
 #define ROUGH_TIMES 4
-/* A plan needs no line narrower than that, either way. */
+/* A plan has no use for a narrower interval of a line; half of it. */
 #define ENOUGH_SHARE 0.03
 /* A path that carries alone by so much more than its share of the train did not hold that up. */
 #define ALONE_SHARE 1.1
 
 void joint_begin(struct joint *joint)
 {
-    joint->count = 0;
+    joint->count = joint->came_count = 0;
 }
 
 /* The path by itself carries so much more than so large a part of a train at that rate that it did not hold that up. */
@@ -42,27 +49,31 @@ static double trickle(const struct train_record *record)
     return tells ? bits / (double)took_ns : 0;
 }
 
-static void span_take(struct joint_span *span, const struct train_record *record)
+static void came_take(struct joint_came *came, const struct train_record *record)
 {
     const struct train_sample *samples = record->samples;
     uint32_t first = 0, last = 0;
-    *span = (struct joint_span){.wire_bits = record->shape.wire_bytes * 8.0};
+    *came = (struct joint_came){.turns = (uint16_t)record_turns(record),
+                                .count = record->count,
+                                .wire_bits = record->shape.wire_bytes * 8.0};
     for (uint32_t place = 0; place < record->count; place++) {
-        span->came[samples[place].index / 64] |= UINT64_C(1) << samples[place].index % 64;
+        came->bits[samples[place].index / 64] |= UINT64_C(1) << samples[place].index % 64;
         first = samples[place].received_ns < samples[first].received_ns ? place : first;
         last = samples[place].received_ns >= samples[last].received_ns ? place : last;
     }
-    span->first = samples[first].index;
-    span->last = samples[last].index;
-    span->took_ns = elapsed_ns(samples[last].received_ns, samples[first].received_ns);
+    if (record->count == 0)
+        return;
+    came->first = samples[first].index;
+    came->last = samples[last].index;
+    came->took_ns = elapsed_ns(samples[last].received_ns, samples[first].received_ns);
 }
 
-/* Packets that came after the span's first one, up to its last. */
-static unsigned came_within(const struct joint_span *came, const struct joint_span *span)
+/* How many of the other receiver's packets came, by their indexes, behind this one's first, up to its last. */
+static unsigned came_within(const struct joint_came *other, const struct joint_came *own)
 {
     unsigned count = 0;
-    for (uint32_t index = MIN(span->first, span->last) + 1; index <= MAX(span->first, span->last); index++)
-        count += came->came[index / 64] >> index % 64 & 1;
+    for (uint32_t index = MIN(own->first, own->last) + 1; index <= MAX(own->first, own->last); index++)
+        count += other->bits[index / 64] >> index % 64 & 1;
     return count;
 }
 
@@ -72,7 +83,9 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *a
     struct reading_path path = {0};
     struct joint_part part = {
         .receiver = receiver, .turns = (uint16_t)record_turns(record), .beside = record->beside};
-    CHECK(joint->count < JOINT_PARTS_MAX);
+    CHECK(joint->came_count < JOINT_PARTS_MAX);
+    part.came = joint->came_count++;
+    came_take(&joint->came[part.came], record);
     switch (reading_take(&joint->reading, &joint->points, &path, record)) {
     case READING_GOOD:
         part.queued = true;
@@ -87,6 +100,7 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *a
         part.queued = part.rough = true;
         part.most = part.rate = reading_overrun(record);
         part.few = part.rate <= 0;
+        part.overrun = !part.few;
         if (part.few)
             part.most = part.rate = trickle(record);
         break;
@@ -97,8 +111,6 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *a
     if (part.rate <= 0)
         return;
     part.wide = alone != NULL && is_wide(alone, part.rate * 1e9, part.turns);
-    part.span = joint->count;
-    span_take(&joint->spans[part.span], record);
     uint16_t place = joint->count++;
     for (; place > 0 && joint->parts[place - 1].rate < part.rate; place--)
         joint->parts[place] = joint->parts[place - 1];
@@ -166,41 +178,56 @@ static struct estimate estimate_of(double rate, double most, double share)
                              .trains = 1};
 }
 
-/* What all parts together saw pass while one of them did, by that one's clock. *most: if parts of which little came
- * lost the rest on paths of their own, and those of which more came stand for them; chance does the same. */
-static double rate_within(const struct joint *joint, const struct joint_part *part, double *most)
+/* The rate at which all packets came between this part's first and its last, by its receiver's clock. Of receivers
+ * that told nothing as many as of the others. *upper: if parts that saw far less pass lost theirs on paths of their
+ * own, and not to chance. */
+static double rate_within(const struct joint *joint, const struct joint_part *part, double *upper)
 {
-    const struct joint_span *span = &joint->spans[part->span];
-    double count = 0, good = 0, whole = 0;
+    const struct joint_came *own = &joint->came[part->came];
+    double count = 0, share = 0, count_near = 0, share_near = 0;
+    for (uint16_t place = 0; place < joint->came_count; place++) {
+        count += came_within(&joint->came[place], own);
+        share += 1.0 / joint->came[place].turns;
+    }
     for (uint16_t place = 0; place < joint->count; place++) {
         const struct joint_part *other = &joint->parts[place];
-        unsigned came = came_within(&joint->spans[other->span], span);
-        bool little = other->few || ROUGH_TIMES * other->rate <= joint->parts[0].rate;
-        count += came;
-        good += little ? 0 : came;
-        whole += little ? 0 : 1.0 / other->turns;
+        if (!is_near(joint, other))
+            continue;
+        count_near += came_within(&joint->came[other->came], own);
+        share_near += 1.0 / other->turns;
     }
-    double rate = span->wire_bits / (double)span->took_ns;
-    *most = fmax(good / whole, count) * rate;
-    return count * rate;
+    double rate = own->wire_bits / (double)own->took_ns;
+    *upper = fmax(count / share, count_near / share_near) * rate;
+    return count / share * rate;
 }
 
-/* A line that overflows lets more through for one receiver than for another: each part that lost much tells how fast
- * all came. *share: by how much they differ from each other; one alone may err as any does. */
-static double rough_rate(const struct joint *joint, double *share)
+/* Its packets came in the order of their indexes, but for a few. Where a clock was set while they came, its first and
+ * its last are not those of the train. */
+static bool is_in_order(const struct joint_came *came)
 {
-    double low = 0, high = 0, most = 0;
+    return came->took_ns > 0 && came_within(came, came) + 1 >= ORDER_SHARE * came->count;
+}
+
+/* A line that overflows lets more through for one receiver than for another: each part that it overran tells how fast
+ * all came. *half: by how much they differ from each other, either way, as a share. */
+static double rough_rate(const struct joint *joint, double *half)
+{
+    double low = joint->parts[0].rate, high = 0, upper = 0, share = 0;
     unsigned count = 0;
+    for (uint16_t place = 0; place < joint->came_count; place++)
+        share += 1.0 / joint->came[place].turns;
     for (uint16_t place = 0; place < joint->count; place++) {
         const struct joint_part *part = &joint->parts[place];
-        if (!part->rough || !is_near(joint, part))
+        if (!part->overrun || !is_near(joint, part) || !is_in_order(&joint->came[part->came]))
             continue;
-        double rate = rate_within(joint, part, &most);
+        double rate = rate_within(joint, part, &upper);
         low = count == 0 ? rate : fmin(low, rate);
-        high = fmax(high, most);
+        high = fmax(high, upper);
         count++;
     }
-    *share = fmax((high - low) / (high + low), count < 2 ? AGREE_SHARE : ENOUGH_SHARE);
+    high = fmax(high, low);
+    bool all = count >= 2 && share >= WHOLE_SHARE;
+    *half = fmax((high - low) / (high + low), all ? OVERRUN_SHARE : AGREE_SHARE);
     return (low + high) / 2;
 }
 
@@ -209,9 +236,10 @@ bool joint_line(const struct joint *joint, struct estimate *estimate)
     const struct joint_part *first = &joint->parts[0];
     if (joint->count == 0 || !first->queued || first->few)
         return false;
-    double share = AGREE_SHARE, rate = first->rough ? rough_rate(joint, &share) : first->rate;
-    *estimate = estimate_of(rate, rate, share);
-    estimate->capacity_bps = (uint64_t)(fmax(first->most, rate) * 1e9);
+    double half = AGREE_SHARE, rate = first->overrun ? rough_rate(joint, &half) : first->rate;
+    *estimate = estimate_of(rate, rate, half);
+    if (!first->overrun)
+        estimate->capacity_bps = (uint64_t)(fmax(first->most, rate) * 1e9);
     return true;
 }
 

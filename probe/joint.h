@@ -22,29 +22,33 @@
 #define JOINT_UNLIKE    3u
 
 /* Which packets of the train came to one receiver, by their indexes in the whole. */
-struct joint_span {
-    uint32_t first, last; /* by when they came … */
-    uint64_t took_ns;     /* … from that to that, by the receiver's clock */
+struct joint_came {
+    uint16_t turns;
+    uint32_t count;
+    uint32_t first, last; /* indexes of those that came first and last … */
+    uint64_t took_ns;     /* … and the time between these two, by the receiver's clock */
     double wire_bits;     /* of each */
-    uint64_t came[TRAIN_PACKETS_MAX / 64];
+    uint64_t bits[TRAIN_PACKETS_MAX / 64];
 };
 
 struct joint_part {
     uint16_t receiver, turns;
-    uint16_t span;
-    bool queued; /* something held it up, at: */
-    double rate; /* bit/ns; not queued: it passed at that */
-    double most; /* its slowest hop, whatever else came there */
-    bool beside; /* another sender's train may have held it up */
-    bool rough;  /* some of it was lost, so the rate is a rough one */
-    bool few;    /* next to nothing of it came: the rate is an upper end, and tells of its own path alone */
-    bool wide;   /* its path carries so much by itself that it was not what held it up */
+    uint16_t came; /* its place there */
+    bool queued;   /* something held it up, at: */
+    double rate;   /* bit/ns; not queued: it passed at that */
+    double most;   /* its slowest hop, whatever else came there */
+    bool beside;   /* another sender's train may have held it up */
+    bool rough;    /* some of it was lost, so the rate is a rough one */
+    bool overrun;  /* half of it was, so the rate is that at which the rest came */
+    bool few;      /* next to nothing of it came: the rate is an upper end, and tells of its own path alone */
+    bool wide;     /* its path carries so much by itself that it was not what held it up */
 };
 
 struct joint {
     uint16_t count;
     struct joint_part parts[JOINT_PARTS_MAX]; /* of those that tell something, the highest rate first */
-    struct joint_span spans[JOINT_PARTS_MAX];
+    uint16_t came_count;
+    struct joint_came came[JOINT_PARTS_MAX]; /* of all that were taken, in that order */
     /* room to work in */
     struct reading reading;
     struct probe_points points;
@@ -65,7 +69,8 @@ enum joint_word {
 /* What it shows. But for SILENT `part` is the one that stands for all, of ALIKE one to a receiver of `liked_mask`
  * (bits) where there is; of APART it is a lower end. */
 enum joint_word joint_choose(const struct joint *joint, uint32_t liked_mask, const struct joint_part **part);
-/* What held up the part that saw most, roughly. False: nothing did. */
+/* What held up the part that saw most, roughly: by its rate; where it was overrun, by what came to all. False: nothing
+ * did. */
 bool joint_line(const struct joint *joint, struct estimate *estimate);
 /* Whether that part (place in `parts`) tells what its own path carries, roughly. */
 bool joint_path(const struct joint *joint, uint16_t place, struct estimate *estimate);
