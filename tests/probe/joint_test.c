@@ -222,6 +222,30 @@ static void joint__of_a_line_that_overflows(void **state)
     }
 }
 
+/* Nor does a receiver whose stamps are not those of its packets in order change what the others tell of the line. */
+static void joint__of_stamps_out_of_order(void **state)
+{
+    (void)state;
+    static const uint64_t fast[] = {1000, 1000, 1000, 1000};
+    for (unsigned set_back = 0; set_back < 2; set_back++) {
+        struct estimate estimate;
+        struct train_record *liar = &parts[3];
+        send(50, fast, 4, false, 10 * NS_PER_MS);
+        struct train_sample *middle = &liar->samples[liar->count / 2];
+        if (set_back)
+            for (uint32_t i = liar->count / 2; i < liar->count; i++)
+                liar->samples[i].received_ns -= NS_PER_S;
+        else {
+            middle[0].received_ns = liar->samples[0].received_ns - 1;
+            middle[1].received_ns = liar->samples[liar->count - 1].received_ns + 1;
+        }
+        take_all(4);
+        assert_true(joint_line(&joint, &estimate));
+        assert_in_range(estimate.avail_bps, 47500000, 52500000);
+        assert_in_range(50000000, estimate.low_bps - 1000, estimate.high_bps + 1000);
+    }
+}
+
 /* The receiver's path carries so much, and loses what it would hold for longer than queue_ns. */
 static void overflow(uint16_t receiver, uint64_t path_mbps, uint64_t queue_ns)
 {
@@ -342,6 +366,7 @@ int main(void)
         cmocka_unit_test(joint__tells_line_and_slow_paths),
         cmocka_unit_test(joint_choose__blames_no_wide_path),
         cmocka_unit_test(joint__of_a_line_that_overflows),
+        cmocka_unit_test(joint__of_stamps_out_of_order),
         cmocka_unit_test(joint__of_a_path_that_overflows),
         cmocka_unit_test(joint__beside_others),
         cmocka_unit_test(joint__needs_two),
