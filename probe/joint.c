@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/bitmap.h"
 #include "base/check.h"
 #include "base/units.h"
 
@@ -14,14 +15,14 @@
 /* Of which less than that came: a trickle. */
 #define FEW_SHARE 0.5
 /* Half of an interval by parts that were overrun, at least, however well they agree. */
-#define OVERRUN_SHARE 0.03
+#define CLOSE_SHARE 0.03
 /* So much of a train is all of it: its parts are shares of small numbers. */
 #define WHOLE_SHARE 0.999
 /* Of a part's packets that lie between its first and its last. */
 #define ORDER_SHARE 0.9
 /* A line that overflows shares itself out unevenly, never by such a factor: below it the part's own path lost it. */
 #define ROUGH_TIMES 4
-/* A plan has no use for a narrower interval of a line; half of it. */
+/* A plan has no use for a narrower interval of a line than twice that. */
 #define ENOUGH_SHARE 0.03
 /* A path that carries alone by so much more than its share of the train did not hold that up. */
 #define ALONE_SHARE 1.1
@@ -57,7 +58,7 @@ static void came_take(struct joint_came *came, const struct train_record *record
                                 .count = record->count,
                                 .wire_bits = record->shape.wire_bytes * 8.0};
     for (uint32_t place = 0; place < record->count; place++) {
-        came->bits[samples[place].index / 64] |= UINT64_C(1) << samples[place].index % 64;
+        bitmap_set(came->bits, samples[place].index);
         first = samples[place].received_ns < samples[first].received_ns ? place : first;
         last = samples[place].received_ns >= samples[last].received_ns ? place : last;
     }
@@ -71,10 +72,8 @@ static void came_take(struct joint_came *came, const struct train_record *record
 /* How many of the other receiver's packets came, by their indexes, behind this one's first, up to its last. */
 static unsigned came_within(const struct joint_came *other, const struct joint_came *own)
 {
-    unsigned count = 0;
-    for (uint32_t index = MIN(own->first, own->last) + 1; index <= MAX(own->first, own->last); index++)
-        count += other->bits[index / 64] >> index % 64 & 1;
-    return count;
+    uint32_t low = MIN(own->first, own->last), high = MAX(own->first, own->last);
+    return (unsigned)(bitmap_count(other->bits, high + 1) - bitmap_count(other->bits, low + 1));
 }
 
 void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *alone,
@@ -178,17 +177,24 @@ static struct estimate estimate_of(double rate, double most, double share)
                              .trains = 1};
 }
 
+/* How much of the train went to receivers that have told of it. */
+static double told_share(const struct joint *joint)
+{
+    double share = 0;
+    for (uint16_t place = 0; place < joint->came_count; place++)
+        share += 1.0 / joint->came[place].turns;
+    return share;
+}
+
 /* The rate at which all packets came between this part's first and its last, by its receiver's clock. Of receivers
  * that told nothing as many as of the others. *upper: if parts that saw far less pass lost theirs on paths of their
  * own, and not to chance. */
 static double rate_within(const struct joint *joint, const struct joint_part *part, double *upper)
 {
     const struct joint_came *own = &joint->came[part->came];
-    double count = 0, share = 0, count_near = 0, share_near = 0;
-    for (uint16_t place = 0; place < joint->came_count; place++) {
+    double count = 0, share = told_share(joint), count_near = 0, share_near = 0;
+    for (uint16_t place = 0; place < joint->came_count; place++)
         count += came_within(&joint->came[place], own);
-        share += 1.0 / joint->came[place].turns;
-    }
     for (uint16_t place = 0; place < joint->count; place++) {
         const struct joint_part *other = &joint->parts[place];
         if (!is_near(joint, other))
@@ -212,10 +218,8 @@ static bool is_in_order(const struct joint_came *came)
  * all came. *half: by how much they differ from each other, either way, as a share. */
 static double rough_rate(const struct joint *joint, double *half)
 {
-    double low = joint->parts[0].rate, high = 0, upper = 0, share = 0;
+    double low = joint->parts[0].rate, high = 0, upper = 0;
     unsigned count = 0;
-    for (uint16_t place = 0; place < joint->came_count; place++)
-        share += 1.0 / joint->came[place].turns;
     for (uint16_t place = 0; place < joint->count; place++) {
         const struct joint_part *part = &joint->parts[place];
         if (!part->overrun || !is_near(joint, part) || !is_in_order(&joint->came[part->came]))
@@ -226,8 +230,8 @@ static double rough_rate(const struct joint *joint, double *half)
         count++;
     }
     high = fmax(high, low);
-    bool all = count >= 2 && share >= WHOLE_SHARE;
-    *half = fmax((high - low) / (high + low), all ? OVERRUN_SHARE : AGREE_SHARE);
+    bool all = count >= 2 && told_share(joint) >= WHOLE_SHARE;
+    *half = fmax((high - low) / (high + low), all ? CLOSE_SHARE : AGREE_SHARE);
     return (low + high) / 2;
 }
 

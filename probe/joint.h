@@ -15,6 +15,7 @@
  * Sans-IO; rates in bit/s on the wire. */
 #pragma once
 
+#include "base/bitmap.h"
 #include "probe/estimate.h"
 #include "probe/reading.h"
 
@@ -23,23 +24,23 @@
 
 /* Which packets of the train came to one receiver, by their indexes in the whole. */
 struct joint_came {
-    uint16_t turns;
-    uint32_t count;
+    uint16_t turns;       /* from one of its packets to its next */
+    uint32_t count;       /* that came */
     uint32_t first, last; /* indexes of those that came first and last … */
     uint64_t took_ns;     /* … and the time between these two, by the receiver's clock */
     double wire_bits;     /* of each */
-    uint64_t bits[TRAIN_PACKETS_MAX / 64];
+    uint64_t bits[BITMAP_WORDS(TRAIN_PACKETS_MAX)];
 };
 
 struct joint_part {
     uint16_t receiver, turns;
-    uint16_t came; /* its place there */
+    uint16_t came; /* its place in the train's `came` */
     bool queued;   /* something held it up, at: */
     double rate;   /* bit/ns; not queued: it passed at that */
     double most;   /* its slowest hop, whatever else came there */
     bool beside;   /* another sender's train may have held it up */
     bool rough;    /* some of it was lost, so the rate is a rough one */
-    bool overrun;  /* half of it was, so the rate is that at which the rest came */
+    bool overrun;  /* half of it or more was lost: the rate is that at which the rest came */
     bool few;      /* next to nothing of it came: the rate is an upper end, and tells of its own path alone */
     bool wide;     /* its path carries so much by itself that it was not what held it up */
 };

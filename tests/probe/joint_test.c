@@ -70,11 +70,19 @@ static void send(uint64_t line_mbps, const uint64_t *path_mbps, uint16_t receive
     }
 }
 
-static void take_all(uint16_t receivers)
+#define NOBODY RECEIVERS_MAX
+/* All but one receiver, of whom nothing is told. */
+static void take_without(uint16_t receivers, uint16_t silent)
 {
     joint_begin(&joint);
     for (uint16_t receiver = 0; receiver < receivers; receiver++)
-        joint_take(&joint, receiver, NULL, &parts[receiver]);
+        if (receiver != silent)
+            joint_take(&joint, receiver, NULL, &parts[receiver]);
+}
+
+static void take_all(uint16_t receivers)
+{
+    take_without(receivers, NOBODY);
 }
 
 /* Mbit/s that the path's part tells; 0: it tells none. */
@@ -169,16 +177,6 @@ static void joint_choose__blames_no_wide_path(void **state)
     }
 }
 
-/* But for one receiver, of whom nothing is told. */
-static void take_without(uint16_t receivers, uint16_t silent)
-{
-    joint_begin(&joint);
-    for (uint16_t receiver = 0; receiver < receivers; receiver++)
-        if (receiver != silent)
-            joint_take(&joint, receiver, NULL, &parts[receiver]);
-}
-
-#define NOBODY RECEIVERS_MAX
 /* A line that loses most of a train still shows its rate, whomever chance lets more come to, and no path is blamed. */
 static void joint__of_a_line_that_overflows(void **state)
 {
