@@ -113,6 +113,10 @@ static const struct conf_option node_options[] = {
      .help = "no: jobs of other nodes end here, none goes through"},
     {"probe", OPTION_WORD, FIELD(struct scenario_node, probe_off), .words = conf_off_words, .initial = "on",
      .help = "off: it measures nothing, and takes no trains"},
+    {"port", OPTION_RATE, FIELD(struct scenario_node, port_bps), .initial = "0", .min = 0, .max = INT64_MAX,
+     .help = "what its node file says of its port, each way; 0: what uplink and downlink are; more: these "
+             "are the lines "
+             "behind it"},
     {"packets_ps", OPTION_UINT, FIELD(struct scenario_node, packets_ps), .initial = "0",
      .help = "packets a second that planners count on; 0: no limit (the simulator has none)"},
     {"disk", OPTION_MAP, .options = disk_options, .help = "the simulated disk"},

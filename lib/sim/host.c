@@ -92,6 +92,13 @@ static uint32_t window_for(const struct scenario *scenario, uint16_t from, uint1
     return window;
 }
 
+/* What it says of its port, one way. */
+static uint64_t port_bps(const struct scenario_node *node, const struct netem_config *shaper)
+{
+    uint64_t known_bps = node->port_bps != 0 ? node->port_bps : shaper->rate_bps;
+    return known_bps != 0 ? known_bps : PORT_RATE_MAX;
+}
+
 /* Symbol buffer where the scenario says nothing: two RTTs of the longest path at the interface's rate, within
  * bounds. Less than the appliance's default, because every page of it that a run touches costs time. */
 static uint64_t buffer_for(const struct scenario *scenario, uint16_t index)
@@ -150,11 +157,10 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err)
     sim->hosts[index].disk.sealed.primitives = config->primitives;
     config->keys_by_name = true;
     config->port_count = 1;
-    config->ports[0] = (struct node_port_config){
-        .address = host_address(index),
-        .mtu = mtu_of(node),
-        .rate_bps = node->uplink.rate_bps != 0 ? node->uplink.rate_bps : PORT_RATE_MAX,
-        .down_bps = node->downlink.rate_bps != 0 ? node->downlink.rate_bps : PORT_RATE_MAX};
+    config->ports[0] = (struct node_port_config){.address = host_address(index),
+                                                 .mtu = mtu_of(node),
+                                                 .rate_bps = port_bps(node, &node->uplink),
+                                                 .down_bps = port_bps(node, &node->downlink)};
     configure_peers(sim, index, config);
     config->directory_count = 1;
     config->directories[0] =

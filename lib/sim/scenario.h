@@ -40,6 +40,7 @@ struct scenario_node {
     uint64_t buffer_bytes;    /* symbol buffer; 0: default */
     bool leaf;                /* relays nothing */
     bool probe_off;           /* no trains at all */
+    uint64_t port_bps;        /* what its node file says of its port; 0: what its two shapers carry */
     uint64_t packets_ps;      /* what its node file says; 0: no limit */
     uint64_t disk_rate_bps;   /* simulated disk; 0: 8 Gbit/s */
     uint64_t sink_rate_bps;   /* of whoever reads its streams; 0: as fast as they come */
