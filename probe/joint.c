@@ -1,6 +1,7 @@
 #include "probe/joint.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/bitmap.h"
 #include "base/check.h"
@@ -10,8 +11,9 @@
  * alone. */
 #define AGREE_SHARE 0.1
 /* One of which so much was lost is known less well … */
-#define ROUGH_LOST  0.05
-#define ROUGH_SHARE 0.25 /* … to that */
+#define ROUGH_LOST   0.05
+#define ROUGH_SHARE  0.25 /* … to that; of few packets that passed a queue that overflowed it is chance … */
+#define CHANCE_SHARE 0.6 /* … and at most so much */
 /* Of which less than that came: a trickle. */
 #define FEW_SHARE 0.5
 /* Half of an interval by parts that were overrun, at least, however well they agree. */
@@ -20,6 +22,9 @@
 #define WHOLE_SHARE 0.999
 /* Of a part's packets that lie between its first and its last. */
 #define ORDER_SHARE 0.9
+/* Next to nothing: less than that came in all; a rate takes so many packets of one receiver. */
+#define TRICKLE_SHARE 0.25
+#define TRICKLE_LEAST 4u
 /* A line that overflows shares itself out unevenly, never by such a factor: below it the part's own path lost it. */
 #define ROUGH_TIMES 4
 /* A plan has no use for a narrower interval of a line than twice that. */
@@ -55,6 +60,7 @@ static void came_take(struct joint_came *came, const struct train_record *record
     const struct train_sample *samples = record->samples;
     uint32_t first = 0, last = 0;
     *came = (struct joint_came){.turns = (uint16_t)record_turns(record),
+                                .sent = record->sent,
                                 .count = record->count,
                                 .wire_bits = record->shape.wire_bytes * 8.0};
     for (uint32_t place = 0; place < record->count; place++) {
@@ -91,6 +97,9 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *a
         part.rough = joint->points.lost > ROUGH_LOST * record->sent;
         part.most = path.capacity;
         part.rate = path.capacity - path.cross;
+        part.overrun = part.rough && reading_overrun(record) > 0;
+        if (part.overrun)
+            part.most = part.rate = reading_overrun(record);
         break;
     case READING_IDLE:
         part.rate = joint->reading.passed;
@@ -109,6 +118,9 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *a
     }
     if (part.rate <= 0)
         return;
+    part.share = part.rough ? ROUGH_SHARE : AGREE_SHARE;
+    if (part.overrun)
+        part.share = fmin(ROUGH_SHARE + 1 / sqrt(record->count), CHANCE_SHARE);
     part.wide = alone != NULL && is_wide(alone, part.rate * 1e9, part.turns);
     uint16_t place = joint->count++;
     for (; place > 0 && joint->parts[place - 1].rate < part.rate; place--)
@@ -117,11 +129,9 @@ void joint_take(struct joint *joint, uint16_t receiver, const struct estimate *a
 }
 
 /* It saw so nearly what the first one did that it may be the same. */
-static bool is_near(const struct joint *joint, const struct joint_part *part)
+static bool is_near(const struct joint_part *first, const struct joint_part *part)
 {
-    const struct joint_part *first = &joint->parts[0];
-    double share = part->rough || first->rough ? ROUGH_SHARE : AGREE_SHARE;
-    return !part->few && part->rate >= (1 - share) * first->rate;
+    return part->rate >= (1 - fmax(part->share, first->share)) * first->rate;
 }
 
 /* What they differ by is of their ends: neither's path holds up so much, and no path has become so much slower. */
@@ -130,34 +140,79 @@ static bool is_noise(const struct joint_part *first, const struct joint_part *se
     return first->wide && second->wide && second->rate >= (1 - ROUGH_SHARE) * first->rate;
 }
 
+static bool has_near(const struct joint *joint, uint16_t place)
+{
+    for (uint16_t other = 0; other < joint->count; other++)
+        if (other != place && !joint->parts[other].aside &&
+            is_near(&joint->parts[MIN(place, other)], &joint->parts[MAX(place, other)]))
+            return true;
+    return false;
+}
+
+/* Two parts agree that are lower than that one. */
+static bool agree_below(const struct joint *joint, uint16_t place)
+{
+    for (place++; place < joint->count; place++)
+        if (!joint->parts[place].aside && has_near(joint, place))
+            return true;
+    return false;
+}
+
+/* What tells nothing of the line goes behind what may: next to nothing tells of its own path alone, and what came
+ * beside trains of others may have come closer together than the line let it, where two others agree on less. */
+static void settle(struct joint *joint)
+{
+    struct joint_part aside[JOINT_PARTS_MAX];
+    uint16_t kept = 0, moved = 0;
+    for (uint16_t place = 0; place < joint->count; place++)
+        joint->parts[place].aside = joint->parts[place].few;
+    for (uint16_t place = 0; place < joint->count; place++) {
+        struct joint_part *part = &joint->parts[place];
+        if (part->aside)
+            continue;
+        part->aside = part->queued && part->beside && !has_near(joint, place) && agree_below(joint, place);
+        if (!part->aside)
+            break;
+    }
+    for (uint16_t place = 0; place < joint->count; place++)
+        if (joint->parts[place].aside)
+            aside[moved++] = joint->parts[place];
+        else
+            joint->parts[kept++] = joint->parts[place];
+    memcpy(&joint->parts[kept], aside, moved * sizeof(aside[0]));
+}
+
 /* The one next to the first that may be held against it; NULL: there is none. */
 static const struct joint_part *second_of(const struct joint *joint)
 {
     for (uint16_t place = 1; place < joint->count; place++) {
         const struct joint_part *part = &joint->parts[place];
-        if (!part->few && (!part->queued || !part->beside || is_near(joint, part)))
+        if (!part->aside && (!part->queued || !part->beside || is_near(&joint->parts[0], part)))
             return part;
     }
     return NULL;
 }
 
-enum joint_word joint_choose(const struct joint *joint, uint32_t liked_mask, const struct joint_part **part)
+enum joint_word joint_choose(struct joint *joint, uint32_t liked_mask, const struct joint_part **part)
 {
+    settle(joint);
     const struct joint_part *first = &joint->parts[0];
-    const struct joint_part *second = joint->count > 0 && !first->few ? second_of(joint) : NULL;
+    const struct joint_part *second = joint->count > 0 && !first->aside ? second_of(joint) : NULL;
     if (second == NULL)
         return JOINT_SILENT;
     uint16_t few = first->turns, many = first->turns;
     *part = second;
     if (first->queued != second->queued ||
-        (first->queued && !is_near(joint, second) && !is_noise(first, second)))
+        (first->queued && !is_near(first, second) && !is_noise(first, second)))
         return JOINT_APART;
     if (!first->queued)
         return JOINT_AGREED;
+    joint->near_count = 0;
     for (uint16_t place = joint->count; place-- > 0;) {
         const struct joint_part *other = &joint->parts[place];
-        if (!other->queued || !is_near(joint, other))
+        if (other->aside || !other->queued || !is_near(first, other))
             continue;
+        joint->near_count++;
         few = MIN(few, other->turns);
         many = MAX(many, other->turns);
         if ((liked_mask >> other->receiver & 1) != 0)
@@ -197,7 +252,7 @@ static double rate_within(const struct joint *joint, const struct joint_part *pa
         count += came_within(&joint->came[place], own);
     for (uint16_t place = 0; place < joint->count; place++) {
         const struct joint_part *other = &joint->parts[place];
-        if (!is_near(joint, other))
+        if (other->aside || !is_near(&joint->parts[0], other))
             continue;
         count_near += came_within(&joint->came[other->came], own);
         share_near += 1.0 / other->turns;
@@ -222,7 +277,8 @@ static double rough_rate(const struct joint *joint, double *half)
     unsigned count = 0;
     for (uint16_t place = 0; place < joint->count; place++) {
         const struct joint_part *part = &joint->parts[place];
-        if (!part->overrun || !is_near(joint, part) || !is_in_order(&joint->came[part->came]))
+        if (part->aside || !part->overrun || !is_near(&joint->parts[0], part) ||
+            !is_in_order(&joint->came[part->came]))
             continue;
         double rate = rate_within(joint, part, &upper);
         low = count == 0 ? rate : fmin(low, rate);
@@ -238,12 +294,33 @@ static double rough_rate(const struct joint *joint, double *half)
 bool joint_line(const struct joint *joint, struct estimate *estimate)
 {
     const struct joint_part *first = &joint->parts[0];
-    if (joint->count == 0 || !first->queued || first->few)
+    if (joint->count == 0 || !first->queued || first->aside)
         return false;
     double half = AGREE_SHARE, rate = first->overrun ? rough_rate(joint, &half) : first->rate;
     *estimate = estimate_of(rate, rate, half);
     if (!first->overrun)
         estimate->capacity_bps = (uint64_t)(fmax(first->most, rate) * 1e9);
+    return true;
+}
+
+bool joint_trickle(const struct joint *joint, struct estimate *estimate)
+{
+    const struct joint_came *most = NULL;
+    uint32_t sent = 0, came = 0;
+    unsigned within = 0;
+    for (uint16_t place = 0; place < joint->came_count; place++) {
+        const struct joint_came *own = &joint->came[place];
+        sent += own->sent;
+        came += own->count;
+        if (own->count >= TRICKLE_LEAST && is_in_order(own) && (most == NULL || own->count > most->count))
+            most = own;
+    }
+    if (most == NULL || joint->came_count < 3 || came >= TRICKLE_SHARE * sent)
+        return false;
+    for (uint16_t place = 0; place < joint->came_count; place++)
+        within += came_within(&joint->came[place], most);
+    double rate = within / told_share(joint) * most->wire_bits / (double)most->took_ns;
+    *estimate = estimate_of(rate, rate, ROUGH_SHARE);
     return true;
 }
 
@@ -260,7 +337,7 @@ static bool line_is_free(const struct joint *joint)
 static bool is_slower(const struct joint *joint, const struct joint_part *part)
 {
     const struct joint_part *first = &joint->parts[0];
-    return part->rough ? !first->rough && ROUGH_TIMES * part->rate <= first->rate : !is_near(joint, part);
+    return part->rough ? !first->rough && ROUGH_TIMES * part->rate <= first->rate : !is_near(first, part);
 }
 
 bool joint_path(const struct joint *joint, uint16_t place, struct estimate *estimate)

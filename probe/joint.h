@@ -25,7 +25,7 @@
 /* Which packets of the train came to one receiver, by their indexes in the whole. */
 struct joint_came {
     uint16_t turns;       /* from one of its packets to its next */
-    uint32_t count;       /* that came */
+    uint32_t sent, count; /* of its packets; that came */
     uint32_t first, last; /* indexes of those that came first and last … */
     uint64_t took_ns;     /* … and the time between these two, by the receiver's clock */
     double wire_bits;     /* of each */
@@ -38,16 +38,20 @@ struct joint_part {
     bool queued;   /* something held it up, at: */
     double rate;   /* bit/ns; not queued: it passed at that */
     double most;   /* its slowest hop, whatever else came there */
+    double share;  /* of the rate, by which it may err */
     bool beside;   /* another sender's train may have held it up */
     bool rough;    /* some of it was lost, so the rate is a rough one */
     bool overrun;  /* half of it or more was lost: the rate is that at which the rest came */
     bool few;      /* next to nothing of it came: the rate is an upper end, and tells of its own path alone */
+    bool aside;    /* it tells nothing of the line: joint_choose says so */
     bool wide;     /* its path carries so much by itself that it was not what held it up */
 };
 
 struct joint {
     uint16_t count;
-    struct joint_part parts[JOINT_PARTS_MAX]; /* of those that tell something, the highest rate first */
+    struct joint_part
+        parts[JOINT_PARTS_MAX]; /* of those that tell something, the highest rate first, those aside last */
+    uint16_t near_count; /* of the parts that agree with the one that stands for all, as joint_choose says */
     uint16_t came_count;
     struct joint_came came[JOINT_PARTS_MAX]; /* of all that were taken, in that order */
     /* room to work in */
@@ -69,10 +73,13 @@ enum joint_word {
 };
 /* What it shows. But for SILENT `part` is the one that stands for all, of ALIKE one to a receiver of `liked_mask`
  * (bits) where there is; of APART it is a lower end. */
-enum joint_word joint_choose(const struct joint *joint, uint32_t liked_mask, const struct joint_part **part);
+enum joint_word joint_choose(struct joint *joint, uint32_t liked_mask, const struct joint_part **part);
 /* What held up the part that saw most, roughly: by its rate; where it was overrun, by what came to all. False: nothing
  * did. */
 bool joint_line(const struct joint *joint, struct estimate *estimate);
+/* Next to nothing came to anybody: what that is as a rate, by the clock of who got most. Three receivers have told at
+ * least; but for paths that are all that slow it is the line. False: more came, or it tells nothing. */
+bool joint_trickle(const struct joint *joint, struct estimate *estimate);
 /* Whether that part (place in `parts`) tells what its own path carries, roughly. */
 bool joint_path(const struct joint *joint, uint16_t place, struct estimate *estimate);
 /* Whether such an estimate of a line is as good as a plan has use for. */

@@ -20,7 +20,7 @@
 #define AGREE_DEVIATIONS 4
 /* Of a train that came by so few, and less than such a share of it. */
 #define OVERRUN_LEAST 4u
-#define OVERRUN_SHARE 0.5
+#define OVERRUN_SHARE 0.65
 
 /* From the greatest delay on, the last point before delays come near the least: a queue stands from the
  * train's begin until then, more or less. For the first look at a path, where the exact rule has nothing to

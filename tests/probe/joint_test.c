@@ -301,6 +301,45 @@ static void joint__beside_others(void **state)
     assert_int_equal(path_told(2), 0);
 }
 
+/* Behind others' trains packets may come closer together than the line let them: where two others agree on less, that part
+ * says nothing. By itself it would. */
+static void joint__of_a_part_that_was_compressed(void **state)
+{
+    (void)state;
+    static const uint64_t fast[] = {1000, 1000, 1000, 1000};
+    const struct joint_part *part = NULL;
+    struct estimate estimate;
+    for (unsigned beside = 0; beside < 2; beside++) {
+        send(50, fast, 4, false, TIME_NEVER);
+        uint32_t last = parts[2].count - 1;
+        for (uint32_t i = 0; i < parts[2].count; i++)
+            parts[2].samples[i].received_ns = parts[2].samples[last].received_ns - (last - i) * 150000;
+        parts[2].beside = beside != 0;
+        take_all(4);
+        assert_int_equal(joint_choose(&joint, 0, &part), beside ? JOINT_ALIKE : JOINT_APART);
+        bool told = joint_line(&joint, &estimate);
+        assert_true(!beside || (told && estimate.avail_bps > 48000000 && estimate.avail_bps < 52000000));
+        assert_true(!beside || joint.parts[joint.count - 1].aside);
+    }
+}
+
+/* Of next to nothing that came to three the rate is told by who got most; of more it is not, nor of what two got. */
+static void joint_trickle__of_three(void **state)
+{
+    (void)state;
+    static const uint64_t fast[] = {1000, 1000, 1000, 1000};
+    struct estimate estimate;
+    send(10, fast, 4, false, 5 * NS_PER_MS);
+    take_all(4);
+    assert_true(joint_trickle(&joint, &estimate));
+    assert_in_range(estimate.avail_bps, 9000000, 11000000);
+    take_all(2);
+    assert_false(joint_trickle(&joint, &estimate));
+    send(400, fast, 4, false, 5 * NS_PER_MS);
+    take_all(4);
+    assert_false(joint_trickle(&joint, &estimate));
+}
+
 static void joint__needs_two(void **state)
 {
     (void)state;
@@ -367,6 +406,8 @@ int main(void)
         cmocka_unit_test(joint__of_stamps_out_of_order),
         cmocka_unit_test(joint__of_a_path_that_overflows),
         cmocka_unit_test(joint__beside_others),
+        cmocka_unit_test(joint__of_a_part_that_was_compressed),
+        cmocka_unit_test(joint_trickle__of_three),
         cmocka_unit_test(joint__needs_two),
         cmocka_unit_test(joint_judge__by_a_path_alone),
         cmocka_unit_test(joint_enough__is_narrow),

@@ -58,7 +58,7 @@ void line_begin(const struct node *node, struct line *line, uint64_t bytes, uint
     uint64_t packets = bytes / (node->config.ports[0].mtu + WIRE_OVERHEAD_BYTES);
     uint64_t most = MAX(packets / LINE_PACKETS_LEAST, (uint64_t)LINE_RECEIVERS_MIN);
     line->wanted = true;
-    line->alone = line->apart = line->agreed = line->rough = false;
+    line->alone = line->apart = line->agreed = line->few = line->trickled = line->rough = false;
     line->to.count = (uint16_t)MIN(line_receivers(node, line->to.peers), most);
     line->peer = line->to.peers[0];
     line->turns = line->to.count;
@@ -119,14 +119,20 @@ const struct train_record *line_take(struct node *node, struct line *line,
         joint_take(&line->joint, receiver, alone[receiver], &node->train_out->record);
     }
     enum joint_word word = joint_choose(&line->joint, liked_mask, &part);
-    if (word == JOINT_SILENT)
+    if (word == JOINT_SILENT) {
+        line->trickled |= joint_trickle(&line->joint, &line->part_estimate);
         return NULL;
-    line->apart |= word == JOINT_APART;
+    }
+    /* What next to nothing came of is no lower end. */
+    bool trickled = word == JOINT_APART && joint_trickle(&line->joint, &line->part_estimate);
+    line->trickled |= trickled;
+    line->apart |= word == JOINT_APART && !trickled;
     line->agreed |= word == JOINT_AGREED;
+    line->few = word == JOINT_ALIKE && 2 * line->joint.near_count < line->joint.came_count;
     line->rough |= part->rough;
     line->peer = line->to.peers[part->receiver];
     line->turns = part->turns;
-    if (!joint_line(&line->joint, &line->part_estimate))
+    if (!trickled && !joint_line(&line->joint, &line->part_estimate))
         line->part_estimate.kind = ESTIMATE_NONE;
     train_out_part(node, part->receiver);
     self_test_apply(test, &node->train_out->record);
@@ -136,7 +142,7 @@ const struct train_record *line_take(struct node *node, struct line *line,
 void line_tell(const struct line *line, const struct estimate *alone, uint64_t port_bps,
                struct estimate *estimate)
 {
-    bool roughly = line->rough || !estimate_says(&line->joint_estimate);
+    bool roughly = line->rough || line->trickled || !estimate_says(&line->joint_estimate);
     *estimate =
         roughly && line->part_estimate.kind == ESTIMATE_VALUE ? line->part_estimate : line->joint_estimate;
     /* A train to a line that is not far narrower than the port loses little of it, but to other traffic's bursts; and a line
@@ -150,7 +156,10 @@ void line_tell(const struct line *line, const struct estimate *alone, uint64_t p
     if (line->apart)
         joint_at_least(estimate);
     else if (!line->agreed && estimate->kind == ESTIMATE_VALUE)
-        joint_judge(estimate, line->turns, alone);
+        joint_judge(estimate, line->turns, line->trickled ? NULL : alone);
+    /* What few agree on may be paths that are alike by chance. */
+    if (line->few && estimate->kind == ESTIMATE_REFUSED)
+        estimate->avail_bps = estimate->low_bps = estimate->high_bps = 0;
     /* As wide as the port: what was held up met other traffic of a moment there, which single paths tell better. */
     if (estimate->capacity_bps / LINE_PORT_PARTS >= port_bps / (LINE_PORT_PARTS + 1))
         joint_at_least(estimate);

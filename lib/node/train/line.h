@@ -24,6 +24,8 @@ struct line {
     bool alone;  /* by the path to one receiver, now */
     struct train_receivers to;
     bool apart, agreed;             /* joint trains were APART, AGREED … */
+    bool few;                       /* … or fewer than half of the parts agreed … */
+    bool trickled;                  /* … or next to nothing came, …*/
     bool rough;                     /* … or lost so much that the estimator's law does not hold */
     uint16_t peer;                  /* whose part told last … */
     uint16_t turns;                 /* … each so-many-th packet */
