@@ -45,6 +45,14 @@ uint32_t age_high_kbps(const struct plan_path *path)
     return (uint32_t)MIN(path->avb_kbps + AGE_SIGMAS_OF_INTERVAL * deviation, (double)UINT32_MAX);
 }
 
+uint64_t age_down_bps(const struct plan_request *request, uint16_t node)
+{
+    const struct plan_path *line = &request->lines_in[node];
+    uint64_t down_bps = request->nodes[node].down_bps;
+    return plan_path_limits(request->avb_of, line) ? MIN(down_bps, age_planned_kbps(line) * UINT64_C(1000))
+                                                   : down_bps;
+}
+
 uint64_t age_up_bps(const struct plan_request *request, uint16_t node)
 {
     const struct plan_path *line = &request->paths[node][node];

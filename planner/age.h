@@ -25,3 +25,4 @@ uint32_t age_low_kbps(const struct plan_path *path);
 uint32_t age_high_kbps(const struct plan_path *path);
 /* Wire rate that a plan counts on of the node's way out: its interface, and its line as far as that is known. */
 uint64_t age_up_bps(const struct plan_request *request, uint16_t node);
+uint64_t age_down_bps(const struct plan_request *request, uint16_t node); /* the same of its way in */

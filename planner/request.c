@@ -42,7 +42,7 @@ static void set_host(const struct plan_request *request, uint16_t node, struct n
     const struct plan_node *from = &request->nodes[node];
     *host =
         (struct net_host){.up_bps = usable_bps(age_up_bps(request, node)),
-                          .down_bps = usable_bps(from->down_bps),
+                          .down_bps = usable_bps(age_down_bps(request, node)),
                           .packets_ps = from->packets_ps == 0 ? NET_NO_LIMIT : (double)from->packets_ps,
                           .window_bytes = from->window_bytes == 0 ? NET_NO_LIMIT : (double)from->window_bytes,
                           .children_max = from->leaf ? 0 : plan_children_max(request),
@@ -72,16 +72,23 @@ static void set_edge(struct request_net *result, const struct plan_pins *pins, u
             net_cross(net, host, to, shared);
 }
 
+/* A guess of a line shapes trees, but holds nobody to it: its port does. */
+static uint64_t line_as_measured_bps(const struct plan_request *request, const struct plan_path *line,
+                                     uint64_t port_bps)
+{
+    bool limits = plan_path_limits(request->avb_of, line) && !plan_path_told(line);
+    return usable_bps(limits ? MIN(port_bps, line->avb_kbps * UINT64_C(1000)) : port_bps);
+}
+
 void request_as_measured(struct request_net *result)
 {
     const struct plan_request *request = result->request;
     struct net *net = &result->net;
     for (uint16_t host = 0; host < net->count; host++) {
         uint16_t from = result->node_of[host];
-        const struct plan_path *line = &request->paths[from][from];
-        if (plan_path_limits(request->avb_of, line))
-            net->hosts[host].up_bps =
-                usable_bps(MIN(request->nodes[from].up_bps, line->avb_kbps * UINT64_C(1000)));
+        const struct plan_node *node = &request->nodes[from];
+        net->hosts[host].up_bps = line_as_measured_bps(request, &request->paths[from][from], node->up_bps);
+        net->hosts[host].down_bps = line_as_measured_bps(request, &request->lines_in[from], node->down_bps);
         for (uint16_t to = 0; to < net->count; to++) {
             const struct plan_path *path = &request->paths[from][result->node_of[to]];
             uint32_t edge = net_edge(net, host, to);

@@ -154,6 +154,8 @@ static void put_paths(struct record_writer *writer, const struct plan_request *r
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++)
             put_path(writer, &request->paths[from][to]);
+    for (uint16_t to = 0; to < request->node_count; to++)
+        put_path(writer, &request->lines_in[to]);
     record_put_u16(writer, request->shared_count);
     for (uint16_t shared = 0; shared < request->shared_count; shared++) {
         record_put_bytes(writer, request->shared[shared].name, NAME_BYTES);
@@ -167,6 +169,9 @@ static bool get_paths(struct record_reader *reader, struct plan_request *request
         for (uint16_t to = 0; to < request->node_count; to++)
             if (!get_path(reader, &request->paths[from][to], err))
                 return false;
+    for (uint16_t to = 0; to < request->node_count; to++)
+        if (!get_path(reader, &request->lines_in[to], err))
+            return false;
     uint16_t count = record_get_u16(reader);
     if (count > PLAN_SHARED_MAX)
         return err_set(err, "%u shared links, at most %u", count, PLAN_SHARED_MAX);

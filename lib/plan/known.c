@@ -41,9 +41,22 @@ struct plan_known plan_path_known(uint8_t avb_of, const struct plan_path *path)
     return (struct plan_known){.basis = PLAN_BASIS_MEASURED, .age_s = path->avb_age_s};
 }
 
+static uint64_t line_bps(const struct plan_request *request, const struct plan_path *line, uint64_t port_bps)
+{
+    return plan_path_limits(request->avb_of, line) ? MIN(line->avb_kbps * UINT64_C(1000), port_bps)
+                                                   : port_bps;
+}
+
+uint64_t plan_ends_bps(const struct plan_request *request, uint16_t from, uint16_t to)
+{
+    uint64_t out_bps = line_bps(request, &request->paths[from][from], request->nodes[from].up_bps);
+    uint64_t in_bps = line_bps(request, &request->lines_in[to], request->nodes[to].down_bps);
+    return MIN(out_bps, in_bps);
+}
+
 uint64_t plan_assumed_bps(const struct plan_request *request, uint16_t from, uint16_t to)
 {
-    uint64_t ends_bps = MIN(request->nodes[from].up_bps, request->nodes[to].down_bps);
+    uint64_t ends_bps = plan_ends_bps(request, from, to);
     return request->assumed_ppm == 0 ? UINT64_MAX : muldiv64(ends_bps, request->assumed_ppm, PLAN_WHOLE_PPM);
 }
 
@@ -97,19 +110,23 @@ static uint64_t count_edges(const struct plan *plan, unsigned counts[PLAN_BASIS_
 
 bool plan_known_total(const struct plan *plan, const struct plan_request *request, char *text, size_t room)
 {
-    unsigned counts[PLAN_BASIS_COUNT] = {0}, lines = 0;
+    unsigned counts[PLAN_BASIS_COUNT] = {0}, out = 0, in = 0;
     struct sheet sheet = {.text = text, .room = room};
     for (uint64_t left = count_edges(plan, counts); left != 0; left &= left - 1) {
         int node = __builtin_ctzll(left);
-        lines += plan_path_known(request->avb_of, &request->paths[node][node]).basis == PLAN_BASIS_MEASURED;
+        out += plan_path_known(request->avb_of, &request->paths[node][node]).basis == PLAN_BASIS_MEASURED;
     }
+    for (uint16_t to = 0; to < request->node_count; to++)
+        in += plan_path_known(request->avb_of, &request->lines_in[to]).basis == PLAN_BASIS_MEASURED;
     sheet_add(&sheet, "%s", "");
     for (unsigned basis = PLAN_BASIS_COUNT; basis-- > 0;)
         if (counts[basis] > 0)
             sheet_add(&sheet, "%s%u %s", sheet.length > 0 ? ", " : "", counts[basis],
                       word_of(plan_basis_words, (int)basis));
-    if (lines > 0)
-        sheet_add(&sheet, ", %u line%s out measured", lines, lines > 1 ? "s" : "");
+    if (out > 0)
+        sheet_add(&sheet, ", %u line%s out measured", out, out > 1 ? "s" : "");
+    if (in > 0)
+        sheet_add(&sheet, ", %u line%s in measured", in, in > 1 ? "s" : "");
     return !sheet.full;
 }
 

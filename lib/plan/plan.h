@@ -120,7 +120,10 @@ struct plan_request {
     /* [from][to]; of a node to itself: its line, the way out behind its interface that all of its paths share, as far as
      * that was measured, or without an interval, as it is guessed by others' lines. */
     struct plan_path paths[PLAN_NODES_MAX][PLAN_NODES_MAX];
-    /* Of the slower interface of its ends, what a path is taken to carry of which nothing is known; 0: all of it. */
+    /* By node: its line in, the way behind its interface that all paths to it share, as far as that was measured; of rates
+     * alone. */
+    struct plan_path lines_in[PLAN_NODES_MAX];
+    /* Of the slower one of its ends (plan_ends_bps), what a path is taken to carry of which nothing is known; 0: all of it. */
     uint32_t assumed_ppm;
     uint16_t shared_count;
     struct plan_shared shared[PLAN_SHARED_MAX];
@@ -217,6 +220,8 @@ void plan_request_init(struct plan_request *request);
  * they belong to, no rule that contradicts another, the given tree spanning if one is given. */
 bool plan_request_validate(const struct plan_request *request, struct err *err);
 
+/* The slower one of a path's two ends: their interfaces, and their lines as far as these are known. */
+uint64_t plan_ends_bps(const struct plan_request *request, uint16_t from, uint16_t to);
 /* Wire rate that a plan may count on where nothing is known of the path; UINT64_MAX: interfaces alone decide. */
 uint64_t plan_assumed_bps(const struct plan_request *request, uint16_t from, uint16_t to);
 /* Of each edge of the plan how it is known, by the request that it was made from: only the planner has

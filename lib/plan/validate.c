@@ -107,6 +107,14 @@ void plan_request_init(struct plan_request *request)
     for (uint16_t from = 0; from < PLAN_NODES_MAX; from++)
         for (uint16_t to = 0; to < PLAN_NODES_MAX; to++)
             request->paths[from][to].rtt_us = PLAN_RTT_UNKNOWN;
+    for (uint16_t to = 0; to < PLAN_NODES_MAX; to++)
+        request->lines_in[to].rtt_us = PLAN_RTT_UNKNOWN;
+}
+
+static bool is_in_interval(const struct plan_path *path)
+{
+    return path->avb_low_kbps <= path->avb_kbps &&
+           (path->avb_high_kbps == 0 || path->avb_high_kbps >= path->avb_kbps);
 }
 
 static bool check_path(const struct plan_request *request, uint16_t from, uint16_t to, struct err *err)
@@ -116,8 +124,7 @@ static bool check_path(const struct plan_request *request, uint16_t from, uint16
     if (path->loss_ppm >= PLAN_WHOLE_PPM)
         return err_set(err, "%s - %s: a loss of %u ppm, expected less than all", from_name, to_name,
                        path->loss_ppm);
-    if (path->avb_low_kbps > path->avb_kbps ||
-        (path->avb_high_kbps != 0 && path->avb_high_kbps < path->avb_kbps))
+    if (!is_in_interval(path))
         return err_set(err, "%s - %s: available bandwidth lies outside of its interval", from_name, to_name);
     if (path->rule >= PLAN_RULE_COUNT)
         return err_set(err, "%s - %s: no rule has number %u", from_name, to_name, path->rule);
@@ -151,6 +158,10 @@ static bool check_paths(const struct plan_request *request, struct err *err)
         if (request->shared[shared].rate_bps == 0)
             return err_set(err, "%s: its rate must be above 0", request->shared[shared].name);
     }
+    for (uint16_t to = 0; to < request->node_count; to++)
+        if (!is_in_interval(&request->lines_in[to]))
+            return err_set(err, "%s: available bandwidth of its line in lies outside of its interval",
+                           request->nodes[to].name);
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++)
             if (!check_path(request, from, to, err) ||

@@ -36,16 +36,17 @@ bool plan_draw_trees(const struct plan *plan, const struct plan_request *request
 }
 
 /* "line of canada, out: 48.0 Mbit/s, measured": what is known of it is less than the interface. False: it is not. */
-static bool line_text(const struct plan_request *request, uint16_t node, char *text, size_t room,
+static bool line_text(const struct plan_request *request, uint16_t node, bool in, char *text, size_t room,
                       bool *fitted)
 {
-    const struct plan_path *line = &request->paths[node][node];
+    const struct plan_node *site = &request->nodes[node];
+    const struct plan_path *line = in ? &request->lines_in[node] : &request->paths[node][node];
     uint64_t bps = line->avb_kbps * UINT64_C(1000), tenths = (bps + 50000) / 100000;
-    if (!plan_path_limits(request->avb_of, line) || bps >= request->nodes[node].up_bps)
+    if (!plan_path_limits(request->avb_of, line) || bps >= (in ? site->down_bps : site->up_bps))
         return false;
-    int length =
-        snprintf(text, room, "line of %s, out: %" PRIu64 ".%" PRIu64 " Mbit/s, %s", request->nodes[node].name,
-                 tenths / 10, tenths % 10, plan_path_told(line) ? "assumed by others' lines" : "measured");
+    int length = snprintf(text, room, "line of %s, %s: %" PRIu64 ".%" PRIu64 " Mbit/s, %s", site->name,
+                          in ? "in" : "out", tenths / 10, tenths % 10,
+                          plan_path_told(line) ? "assumed by others' lines" : "measured");
     *fitted = fits(length, room);
     return true;
 }
@@ -65,7 +66,8 @@ bool plan_limit_text(const struct plan_limit *limit, const struct plan_request *
         (!cap && limit->node >= (shared ? request->shared_count : request->node_count)) ||
         (path && limit->to >= request->node_count))
         return false;
-    if (limit->row == PLAN_ROW_UPLINK && line_text(request, limit->node, text, room, &fitted))
+    bool up = limit->row == PLAN_ROW_UPLINK, down = limit->row == PLAN_ROW_DOWNLINK;
+    if ((up || down) && line_text(request, limit->node, down, text, room, &fitted))
         return fitted;
     const char *name = cap      ? ""
                        : shared ? request->shared[limit->node].name

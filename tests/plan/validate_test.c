@@ -53,6 +53,8 @@ static void plan_request_validate__table(void **state)
     CASE((r.paths[1][2].avb_kbps = 5, r.paths[1][2].avb_low_kbps = 5, r.paths[1][2].avb_high_kbps = 5), NULL);
     CASE(r.paths[1][2].avb_kbps = 5, NULL);
     CASE((r.paths[1][2].avb_kbps = 5, r.paths[1][2].avb_low_kbps = 6), "n1 - n2: available bandwidth");
+    CASE((r.lines_in[1].avb_kbps = 5, r.lines_in[1].avb_high_kbps = 4),
+         "n1: available bandwidth of its line in");
     CASE((r.paths[1][2].avb_kbps = 5, r.paths[1][2].avb_high_kbps = 4), "n1 - n2: available bandwidth");
     CASE(r.paths[3][0].rule = PLAN_RULE_COUNT, "n3 - n0: no rule");
     CASE(r.paths[1][2].rule = PLAN_RULE_PINNED, NULL);

@@ -181,11 +181,15 @@ static void auto__lifts_its_edges(void **state)
         uint64_t up_bps, cap_bps; /* 0: none */
         uint32_t line_kbps;       /* of the source, as well measured; 0: unknown */
         uint64_t planned_bps, edge_bps;
+        bool guessed; /* that line: without an interval */
+        bool in;      /* receivers' lines in are measured, not the paths to them */
     } cases[] = {
-        {1000000000, 0, 0, 93462000, 100000000},
-        {1000000000, 0, 100000, 46731000, 50000000},
-        {95000000, 0, 0, 47500000, 47500000}, /* its port is the limit, which is told */
-        {1000000000, 50000000, 0, 0, 0},
+        {1000000000, 0, 0, 93462000, 100000000, false, false},
+        {1000000000, 0, 100000, 46731000, 50000000, false, false},
+        {95000000, 0, 0, 47500000, 47500000, false, false}, /* its port is the limit, which is told */
+        {1000000000, 50000000, 0, 0, 0, false, false},
+        {1000000000, 0, 100000, 50000000, 100000000, true, false}, /* a guess holds nobody to it */
+        {1000000000, 0, 0, 93462000, 100000000, false, true},
     };
     struct arena arena;
     void *memory = open_arena(&arena);
@@ -201,6 +205,12 @@ static void auto__lifts_its_edges(void **state)
         request.paths[0][1] = request.paths[0][2] = path;
         if (cases[i].line_kbps != 0)
             request.paths[0][0] = path;
+        if (cases[i].guessed)
+            request.paths[0][0].avb_low_kbps = request.paths[0][0].avb_high_kbps = 0;
+        for (uint16_t node = 1; node <= 2 && cases[i].in; node++) {
+            request.lines_in[node] = path;
+            request.paths[0][node] = (struct plan_path){.rtt_us = path.rtt_us};
+        }
         if (!solve(&request, &arena, &plan, &err))
             fail_msg("%s", err.text);
         assert_true(plan_validate(&plan, &request, &err));
