@@ -77,12 +77,14 @@ static void scan_peers(struct events *events, const struct node *node, uint64_t 
 static void scan_line(struct events *events, const struct node *node)
 {
     char text[CONTROL_TEXT_BYTES];
-    if (events->line_said)
-        return;
-    node_narrow_line(node, text, sizeof(text));
-    events->line_said = text[0] != '\0';
-    if (events->line_said)
-        event_add(events, EVENT_LINE, 0, "", text);
+    for (unsigned in = 0; in < 2; in++) {
+        if (events->line_said[in])
+            continue;
+        node_narrow_line(node, in != 0, text, sizeof(text));
+        events->line_said[in] = text[0] != '\0';
+        if (events->line_said[in])
+            event_add(events, EVENT_LINE, 0, "", text);
+    }
 }
 
 /* What a port of this worker, or of one that it meets, has to say. */

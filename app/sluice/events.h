@@ -46,7 +46,7 @@ struct events {
     bool peer_up[NODE_PEERS_MAX];
     bool silence_said[NODE_PEERS_MAX];   /* of the peer, since it was up */
     struct gaps misfits[NODE_PEERS_MAX]; /* of the peer: it does not fit, and that was said */
-    bool line_said;                      /* that the node's line is narrower than its port */
+    bool line_said[2];                   /* that the node's line, out and in, is narrower than its port */
     struct claim namesake;               /* another node has this one's name */
     uint64_t namesake_hellos;
     bool link_up[NODE_PORTS_MAX];

@@ -14,6 +14,7 @@
 #include "node/top.h"
 #include "seal/wipe.h"
 #include "node/train/all.h"
+#include "node/train/line_in.h"
 #include "node/train/prober.h"
 
 /* A message that its sender may say. */
@@ -242,7 +243,10 @@ static bool on_probe_ask(struct node *node, const struct said *said)
     struct wire_probe_ask ask;
     if (control_probe_ask_decode(said->body, said->length, &ask) != WIRE_OK)
         return false;
-    asked_take(node, said->peer->index, &ask, said->now_ns);
+    if (ask.what == PROBE_WHAT_PATH)
+        asked_take(node, said->peer->index, &ask, said->now_ns);
+    else
+        line_in_take(node, said->peer->index, &ask, said->now_ns);
     return true;
 }
 

@@ -16,6 +16,7 @@
 #include "node/top.h"
 #include "node/train/all.h"
 #include "node/train/in.h"
+#include "node/train/line_in.h"
 #include "node/train/prober.h"
 #include "seal/insecure.h"
 #include "wire/ethernet.h"
@@ -54,7 +55,8 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(sizeof(struct path_table)) + path_table_bytes((uint16_t)(config->peer_count + 1));
     bytes += arena_need(sizeof(struct train_out)) + arena_need(sizeof(struct train_in)) +
              prober_bytes(config) + data_rate_bytes(config);
-    bytes += arena_need(sizeof(struct asked)) + pairs_bytes(config) + all_bytes(config);
+    bytes += arena_need(sizeof(struct asked)) + arena_need(sizeof(struct line_in)) + pairs_bytes(config) +
+             all_bytes(config);
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job_stream));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct source));
@@ -155,6 +157,7 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     train_in_init(node, now_ns);
     node->asked = arena_alloc(&arena, sizeof(struct asked));
     asked_init(node, now_ns);
+    node->line_in = arena_alloc(&arena, sizeof(struct line_in));
     prober_init(node, &arena, now_ns);
     pairs_init(node, &arena);
     all_init(node, &arena);

@@ -4,6 +4,7 @@
 #include "node/role/role.h"
 #include "node/top.h"
 #include "node/train/in.h"
+#include "node/train/line_in.h"
 #include "node/train/pairs.h"
 #include "node/train/prober.h"
 
@@ -13,6 +14,7 @@ void peer_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
     train_in_forget(node, peer->index);
     prober_forget(node, peer->index);
     asked_forget(node, peer->index);
+    line_in_forget(node, peer->index);
     pairs_forget(node, peer->index, now_ns);
     role_on_peer_lost(node, peer->index, true, now_ns);
 }

@@ -17,6 +17,7 @@
 #include "node/top.h"
 #include "node/train/all.h"
 #include "node/train/in.h"
+#include "node/train/line_in.h"
 #include "node/train/prober.h"
 
 static uint64_t tick_ns(const struct node *node)
@@ -96,6 +97,7 @@ static void tick_trains(struct node *node, uint64_t now_ns)
     struct control_probe_answer answer;
     struct pair_end end;
     train_in_tick(node, now_ns);
+    line_in_tick(node, now_ns);
     prober_tick(node, now_ns);
     while (asked_take_own(node, &answer))
         if (pairs_on_answer(node, PEER_SELF, &answer, now_ns, &end))
@@ -107,7 +109,8 @@ static void tick_trains(struct node *node, uint64_t now_ns)
 
 static uint64_t trains_next_ns(const struct node *node)
 {
-    uint64_t trains_ns = MIN(train_in_next_ns(node), prober_next_ns(node));
+    uint64_t trains_ns = MIN(train_in_next_ns(node), line_in_next_ns(node));
+    trains_ns = MIN(trains_ns, prober_next_ns(node));
     uint64_t pairs_ns = MIN(pairs_next_ns(node), all_next_ns(node));
     return node->asked->own_count > 0 ? node->now_ns : MIN(trains_ns, pairs_ns);
 }

@@ -173,9 +173,9 @@ bool node_edge_pulse(const struct node *node, uint32_t index, uint64_t now_ns, s
 void node_peer_misfit(const struct node *node, uint32_t index, char *text, size_t room);
 /* Of a peer that is down, and of which nothing comes that could not fit: that it does not answer. "": it is not so. */
 void node_peer_silence(const struct node *node, uint32_t index, char *text, size_t room);
-/* Trains have found that this node's line out carries less than three quarters of its port's `rate:`, and what to write. "": they have
- * not. */
-void node_narrow_line(const struct node *node, char *text, size_t room);
+/* Trains have found that this node's line, in or out, carries less than three quarters of what its port says, and what
+ * to write. "": they have not. */
+void node_narrow_line(const struct node *node, bool in, char *text, size_t room);
 /* Another node uses this one's name, and from where; "": none was heard. Returns how many such handshakes came so far. */
 uint64_t node_namesake(const struct node *node, char *text, size_t room);
 /* What is known of the bandwidth that the path to peer `index` has left; false: there are not so many. */

@@ -89,13 +89,31 @@ static bool is_told(const struct pair_result *result)
     return result->asked || result->known_ns != 0;
 }
 
+/* Sites, and behind them who sends by lines in. */
+static uint16_t sender_at(const struct node *node, uint16_t place)
+{
+    return place <= node->peer_count ? place : PATH_SITE_ANY;
+}
+
+static uint32_t row_told(const struct node *node, uint16_t from)
+{
+    uint32_t told = 0;
+    for (uint16_t to = 0; to <= node->peer_count; to++)
+        told += is_told(pairs_result(node, from, to));
+    return told;
+}
+
 static uint32_t pairs_told(const struct node *node)
 {
     uint32_t told = 0;
-    for (uint16_t from = 0; from <= node->peer_count; from++)
-        for (uint16_t to = 0; to <= node->peer_count; to++)
-            told += is_told(pairs_result(node, from, to));
+    for (uint16_t place = 0; place <= node->peer_count + 1; place++)
+        told += row_told(node, sender_at(node, place));
     return told;
+}
+
+static const char *sender_name(const struct node *node, uint16_t from)
+{
+    return from == PATH_SITE_ANY ? CTL_LINE : pairs_site_name(node, from);
 }
 
 /* All that is known by now, in the interval that its age leaves; else why nothing is. */
@@ -126,7 +144,7 @@ static void report_pair(const struct node *node, struct report *report, uint16_t
     const struct pair_result *result = pairs_result(node, from, to);
     struct estimate now = estimate_now(result, now_ns);
     report_row(report);
-    report_text(report, "from", pairs_site_name(node, from));
+    report_text(report, "from", sender_name(node, from));
     report_text(report, "to", from == to ? CTL_LINE : pairs_site_name(node, to));
     report_text(report, "kind", estimate_kind_word(now.kind));
     report_u64(report, "avail_bps", now.avail_bps);
@@ -167,16 +185,18 @@ static void cell_of(const struct pair_result *result, uint64_t now_ns, char cell
                                                   : word_of(probe_answer_words, result->answer));
 }
 
-/* For people: from the left to the top, Gbit/s; of a site to itself its line. */
+/* For people: from the left to the top, Gbit/s; of a site to itself its line out, and of its line in below. */
 static void report_matrix(const struct node *node, struct report *report, uint64_t now_ns)
 {
+    bool lines_in = row_told(node, PATH_SITE_ANY) > 0;
     report_table(report, "gbps");
-    for (uint16_t from = 0; from <= node->peer_count; from++) {
+    for (uint16_t place = 0; place <= node->peer_count + lines_in; place++) {
+        uint16_t from = sender_at(node, place);
         report_row(report);
-        report_text(report, "from", pairs_site_name(node, from));
+        report_text(report, "from", sender_name(node, from));
         for (uint16_t to = 0; to <= node->peer_count; to++) {
             char cell[CELL_BYTES] = "";
-            if (from != to || is_told(pairs_result(node, from, to)))
+            if ((from != to && from != PATH_SITE_ANY) || is_told(pairs_result(node, from, to)))
                 cell_of(pairs_result(node, from, to), now_ns, cell);
             report_text(report, pairs_site_name(node, to), cell);
         }
@@ -192,8 +212,8 @@ static void report_pairs(const struct node *node, struct report *report, uint64_
     if (told > 0 && node->peer_count < MATRIX_MOST && report->form == REPORT_TEXT)
         report_matrix(node, report, now_ns);
     report_table(report, "pairs");
-    for (uint16_t from = 0; from <= node->peer_count; from++)
-        for (uint16_t to = 0; to <= node->peer_count; to++)
+    for (uint16_t place = 0; place <= node->peer_count + 1; place++)
+        for (uint16_t to = 0, from = sender_at(node, place); to <= node->peer_count; to++)
             if (is_told(pairs_result(node, from, to)) && fitting > 0) {
                 report_pair(node, report, from, to, now_ns);
                 fitting--;
@@ -211,8 +231,8 @@ static bool is_reason(const struct node *node, enum estimate_reason reason)
         const struct estimate *own = &prober_result(node, peer)->estimate;
         found |= own->kind == ESTIMATE_REFUSED && own->reason == reason;
     }
-    for (uint16_t from = 0; from <= node->peer_count; from++)
-        for (uint16_t to = 0; to <= node->peer_count; to++)
+    for (uint16_t place = 0; place <= node->peer_count + 1; place++)
+        for (uint16_t to = 0, from = sender_at(node, place); to <= node->peer_count; to++)
             found |= pairs_result(node, from, to)->estimate.kind == ESTIMATE_REFUSED &&
                      pairs_result(node, from, to)->estimate.reason == reason;
     return found;

@@ -138,19 +138,21 @@ void node_peer_silence(const struct node *node, uint32_t index, char *text, size
     misfit_silence(node, &node->peers[index], text, room);
 }
 
-void node_narrow_line(const struct node *node, char *text, size_t room)
+void node_narrow_line(const struct node *node, bool in, char *text, size_t room)
 {
     struct wire_available_peer line;
-    uint64_t rate_bps = node->config.ports[0].rate_bps;
-    bool known = path_table_available(node->paths, PATH_SITE_SELF, PATH_SITE_SELF, node->now_ns, &line);
+    const struct node_port_config *port = &node->config.ports[0];
+    uint64_t port_bps = in && port->down_bps != 0 ? port->down_bps : port->rate_bps;
+    bool known = path_table_available(node->paths, in ? PATH_SITE_ANY : PATH_SITE_SELF, PATH_SITE_SELF,
+                                      node->now_ns, &line);
     text[0] = '\0';
-    if (known && line.high_kbps != 0 && line.avail_kbps * UINT64_C(1000) < rate_bps / 4 * 3)
+    if (known && line.high_kbps != 0 && line.avail_kbps * UINT64_C(1000) < port_bps / 4 * 3)
         snprintf(text, room,
-                 "%" PRIu32 ".%03" PRIu32 " Mbit/s were left on the way out, of the port's %" PRIu64
-                 ": if that is the site's line, write rate: %" PRIu32
-                 "Mbps, and as rate_down: what may come in",
-                 line.avail_kbps / 1000, line.avail_kbps % 1000, rate_bps / 1000000,
-                 MAX(line.avail_kbps / 1000, UINT32_C(1)));
+                 "%" PRIu32 ".%03" PRIu32 " Mbit/s were left on the way %s, of the port's %" PRIu64
+                 ": if that is the site's line, write %s: %" PRIu32 "Mbps%s",
+                 line.avail_kbps / 1000, line.avail_kbps % 1000, in ? "in" : "out", port_bps / 1000000,
+                 in ? "rate_down" : "rate", MAX(line.avail_kbps / 1000, UINT32_C(1)),
+                 in ? "" : ", and as rate_down: what may come in");
 }
 
 uint64_t node_namesake(const struct node *node, char *text, size_t room)

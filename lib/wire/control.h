@@ -342,7 +342,7 @@ bool control_arrival_next(const struct control_train_report *report, struct cont
                           struct control_arrival *next);
 
 /* Before a site's MEASUREMENT, where it has measured such. */
-#define CONTROL_AVAILABLES_MAX          24 /* per message */
+#define CONTROL_AVAILABLES_MAX          23 /* per message */
 #define CONTROL_AVAILABLE_FIELDS(FIELD) FIELD(u8, count)
 WIRE_DECLARE(available, CONTROL_AVAILABLE_FIELDS)
 #define CONTROL_AVAILABLE_PEER_FIELDS(FIELD)                                                                 \
@@ -350,7 +350,8 @@ WIRE_DECLARE(available, CONTROL_AVAILABLE_FIELDS)
     FIELD(u32, avail_kbps) /* > 0, in [low, high] */                                                         \
     FIELD(u32, low_kbps)                                                                                     \
     FIELD(u32, high_kbps) /* UINT32_MAX: no upper end is known */                                            \
-    FIELD(u32, age_ms)
+    FIELD(u32, age_ms)                                                                                       \
+    FIELD(u8, line_in) /* 1, of the site itself: its line in, by which all paths to it come */
 WIRE_DECLARE(available_peer, CONTROL_AVAILABLE_PEER_FIELDS)
 struct control_available {
     struct wire_available fixed;
@@ -359,13 +360,21 @@ struct control_available {
 
 /* Somebody who is neither may want to know of a path: its sender measures it, by its own rules and within
  * its own budget. */
+enum probe_what {
+    PROBE_WHAT_PATH,    /* the asked one's path to `to`, or its line out */
+    PROBE_WHAT_LINE_IN, /* the asked one's line in; `to` is its own name */
+    PROBE_WHAT_PART,    /* one train to who asks and is `to`, beside others' trains; no answer follows */
+    PROBE_WHAT_COUNT
+};
 #define CONTROL_PROBE_ASK_FIELDS(FIELD)                                                                      \
     FIELD(u32, ask)      /* of who asks: it comes back */                                                    \
     FIELD(name, to)      /* the other end; the asked one: its line, which all of its paths share */          \
     FIELD(u32, wait_us)  /* to begin so long after this has come */                                          \
     FIELD(u32, lasts_ms) /* what is known so long after that is the answer; 0: as long as it takes */        \
     FIELD(u32, bytes)    /* at most, on the wire; 0: what the sender has for others */                       \
-    FIELD(u16, trains)   /* at most; 0: any number; 1, of a line: a look, by nothing else than that train */
+    FIELD(u16, trains)   /* at most; 0: any number; 1, of a line: a look, by nothing else than that train */ \
+    FIELD(u8, what)      /* enum probe_what */                                                               \
+    FIELD(u32, rate_kbps) /* PROBE_WHAT_PART: of its train */
 WIRE_DECLARE(probe_ask, CONTROL_PROBE_ASK_FIELDS)
 
 /* The last ones are no answers of a node, but what is known for lack of one. */

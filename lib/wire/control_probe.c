@@ -20,7 +20,9 @@ enum wire_error control_probe_ask_decode(const uint8_t *body, size_t length, str
     if (length > FIXED(CONTROL_PROBE_ASK_FIELDS))
         return WIRE_BAD_LENGTH;
     wire_probe_ask_get(body, message);
-    return wire_name_valid(&message->to) ? WIRE_OK : WIRE_BAD_VALUE;
+    bool part = message->what == PROBE_WHAT_PART;
+    bool fits = message->what < PROBE_WHAT_COUNT && (!part || message->rate_kbps > 0);
+    return wire_name_valid(&message->to) && fits ? WIRE_OK : WIRE_BAD_VALUE;
 }
 
 size_t control_probe_answer_encode(uint8_t *out, const struct control_probe_answer *message)

@@ -151,7 +151,7 @@ enum wire_error control_available_decode(const uint8_t *body, size_t length,
         struct wire_available_peer *peer = &message->peers[index];
         in = wire_available_peer_get(in, peer);
         bool interval = peer->low_kbps <= peer->avail_kbps && peer->avail_kbps <= peer->high_kbps;
-        if (!wire_name_valid(&peer->peer) || !interval || peer->avail_kbps == 0)
+        if (!wire_name_valid(&peer->peer) || !interval || peer->avail_kbps == 0 || peer->line_in > 1)
             return WIRE_BAD_VALUE;
     }
     return WIRE_OK;

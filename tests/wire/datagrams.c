@@ -409,14 +409,17 @@ static size_t build_train_busy(uint8_t *out)
 static size_t build_available(uint8_t *out)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_available available = {
-        .fixed = {.count = 2},
-        .peers = {{.peer = {"oregon"},
-                   .avail_kbps = 4100000,
-                   .low_kbps = 4000000,
-                   .high_kbps = 4200000,
-                   .age_ms = 1500},
-                  {.peer = {"canada"}, .avail_kbps = 9900000, .low_kbps = 9900000, .high_kbps = UINT32_MAX}}};
+    struct control_available available = {.fixed = {.count = 2},
+                                          .peers = {{.peer = {"oregon"},
+                                                     .avail_kbps = 4100000,
+                                                     .low_kbps = 4000000,
+                                                     .high_kbps = 4200000,
+                                                     .age_ms = 1500},
+                                                    {.peer = {"canada"},
+                                                     .avail_kbps = 9900000,
+                                                     .low_kbps = 9900000,
+                                                     .high_kbps = UINT32_MAX,
+                                                     .line_in = 1}}};
     return datagram_message(out, 20, CONTROL_AVAILABLE, body, control_available_encode(body, &available));
 }
 
@@ -428,7 +431,9 @@ static size_t build_probe_ask(uint8_t *out)
                                  .wait_us = 150000,
                                  .lasts_ms = 250,
                                  .bytes = 1500000,
-                                 .trains = 4};
+                                 .trains = 4,
+                                 .what = PROBE_WHAT_PART,
+                                 .rate_kbps = 62500};
     return datagram_message(out, 21, CONTROL_PROBE_ASK, body, control_probe_ask_encode(body, &ask));
 }
 

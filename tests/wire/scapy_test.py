@@ -118,9 +118,10 @@ def vectors():
     yield "train-busy", message(19, 20, sluice.TrainReport(train=0xdecade06, answer="over-budget", wait_ms=10000))
     yield "available", message(20, 21, sluice.Available(peers=[
         sluice.AvailablePeer(peer="oregon", avail_kbps=4100000, low_kbps=4000000, high_kbps=4200000, age_ms=1500),
-        sluice.AvailablePeer(peer="canada", avail_kbps=9900000, low_kbps=9900000, high_kbps=0xffffffff)]))
+        sluice.AvailablePeer(peer="canada", avail_kbps=9900000, low_kbps=9900000, high_kbps=0xffffffff,
+                             line_in=1)]))
     yield "probe-ask", message(21, 22, sluice.ProbeAsk(
-        ask=0xdecade07, to="oregon", wait_us=150000, lasts_ms=250, bytes=1500000, trains=4))
+        ask=0xdecade07, to="oregon", wait_us=150000, lasts_ms=250, bytes=1500000, trains=4, what=2, rate_kbps=62500))
     yield "probe-answer", message(22, 23, sluice.ProbeAnswer(
         ask=0xdecade07, kind=1, stamp_kind=2, flags=5, avail_bps=4100000000, low_bps=4000000000, high_bps=4200000000,
         capacity_bps=10000000000, depth_bytes=200000, loss_ppm=7, age_ns=150000000, window_ns=2500000000, busy_ns=1000000,

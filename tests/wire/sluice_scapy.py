@@ -504,6 +504,7 @@ class AvailablePeer(Packet):
         IntField("low_kbps", 0),
         IntField("high_kbps", 0),
         IntField("age_ms", 0),
+        ByteField("line_in", 0),
     ]
 
     def extract_padding(self, s):

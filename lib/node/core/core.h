@@ -72,6 +72,7 @@ struct node {
     /* room train */
     struct train_out *train_out;
     struct train_in *train_in;
+    struct line_in *line_in;
     struct asked *asked;
     struct prober *prober;
     struct pairs *pairs;

@@ -255,15 +255,18 @@ bool measure_report(const struct node *node, uint32_t job, uint64_t now_ns, uint
 void measure_report_available(struct node *node, uint16_t asker, uint64_t now_ns)
 {
     struct control_available report = {0};
-    for (uint16_t site = 0; site < node->paths->count; site++) {
+    for (uint16_t site = 0; site <= node->paths->count; site++) {
         struct wire_available_peer *entry = &report.peers[report.fixed.count];
-        if (path_table_available(node->paths, PATH_SITE_SELF, site, now_ns, entry)) {
-            const char *name = site == PATH_SITE_SELF ? node->config.name : node->config.peers[site - 1].name;
-            name_copy(entry->peer.text, sizeof(entry->peer.text), name);
+        bool in = site == node->paths->count, own = in || site == PATH_SITE_SELF;
+        if (path_table_available(node->paths, in ? PATH_SITE_ANY : PATH_SITE_SELF, in ? PATH_SITE_SELF : site,
+                                 now_ns, entry)) {
+            name_copy(entry->peer.text, sizeof(entry->peer.text),
+                      own ? node->config.name : node->config.peers[site - 1].name);
+            entry->line_in = in;
             entry->high_kbps = entry->high_kbps == 0 ? UINT32_MAX : entry->high_kbps;
             report.fixed.count++;
         }
-        bool last = site + 1u == node->paths->count;
+        bool last = in;
         if (report.fixed.count == CONTROL_AVAILABLES_MAX || (last && report.fixed.count > 0)) {
             post(node, asker, CONTROL_AVAILABLE, &report);
             report = (struct control_available){0};

@@ -2,26 +2,26 @@
 
 static struct path_record *record_of(const struct path_table *table, uint16_t from, uint16_t to)
 {
-    CHECK(from < table->count && to < table->count);
-    return &table->records[(uint32_t)from * table->count + to];
+    uint16_t row = from == PATH_SITE_ANY ? table->count : from;
+    CHECK(row <= table->count && to < table->count);
+    return &table->records[(uint32_t)row * table->count + to];
 }
 
 size_t path_table_bytes(uint16_t count)
 {
     return arena_need(count * sizeof(struct path_site)) +
-           arena_need((size_t)count * count * sizeof(struct path_record));
+           arena_need((size_t)(count + 1u) * count * sizeof(struct path_record));
 }
 
 void path_table_init(struct path_table *table, uint16_t count, struct arena *arena)
 {
     table->count = count;
     table->sites = arena_alloc(arena, count * sizeof(struct path_site));
-    table->records = arena_alloc(arena, (size_t)count * count * sizeof(struct path_record));
-    for (uint16_t from = 0; from < count; from++) {
+    table->records = arena_alloc(arena, (size_t)(count + 1u) * count * sizeof(struct path_record));
+    for (uint16_t from = 0; from < count; from++)
         table->sites[from] = (struct path_site){0};
-        for (uint16_t to = 0; to < count; to++)
-            *record_of(table, from, to) = (struct path_record){.rtt_us = PLAN_RTT_UNKNOWN};
-    }
+    for (uint32_t place = 0; place < (count + 1u) * count; place++)
+        table->records[place] = (struct path_record){.rtt_us = PLAN_RTT_UNKNOWN};
 }
 
 void path_table_set_site(struct path_table *table, uint16_t site, const struct path_site *told)

@@ -2,8 +2,8 @@
  * sites' interfaces: one table for all of its jobs, so that what one job has measured serves the next. It
  * knows each entry's age; whoever asks says what is too old for him.
  *
- * Sites count from 0, the node itself; peer i is site i + 1. The path of a site to itself is its line: what trains found
- * of the way out that all of its paths share. Fixed size; no IO; times are the node's. */
+ * Sites count from 0, the node itself; peer i is site i + 1. The path of a site to itself is its line out: what trains found
+ * of the way that all of its paths share; that from PATH_SITE_ANY its line in. Fixed size; no IO; times are the node's. */
 #pragma once
 
 #include "base/arena.h"
@@ -13,6 +13,8 @@
 #include "wire/control.h"
 
 #define PATH_SITE_SELF 0
+/* As the sender of a path: all of them, by the line that they come in by. */
+#define PATH_SITE_ANY (NODE_PEERS_MAX + 1u)
 
 /* One direction of a pair: what was measured, and what was told of it from elsewhere. */
 struct path_record {
@@ -41,7 +43,7 @@ struct path_site {
 struct path_table {
     uint16_t count;
     struct path_site *sites;
-    struct path_record *records; /* [from * count + to] */
+    struct path_record *records; /* [from * count + to]; the last row is that of PATH_SITE_ANY */
     uint64_t told_ns;            /* when it was told from elsewhere */
     uint16_t shared_count;
     struct plan_shared shared[PLAN_SHARED_MAX];

@@ -7,6 +7,7 @@
 #include "node/train/asked.h"
 #include "node/train/in.h"
 #include "node/train/line.h"
+#include "node/train/line_in.h"
 #include "node/train/out.h"
 
 #define LOOK_NS    (20 * NS_PER_MS) /* while it runs: who is down; while nodes meet: who has told */
@@ -235,7 +236,7 @@ bool all_start(struct node *node, uint64_t now_ns, struct err *err)
         return false;
     all->state = ALL_RUNNING;
     all->line = 0;
-    all->line_mask = 0;
+    all->line_mask = all->in_mask = 0;
     all->next_ns = now_ns;
     core_schedule(node, now_ns);
     return true;
@@ -282,27 +283,37 @@ static enum survey_answer verdict_of(const struct pair_result *result)
     return SURVEY_SILENT;
 }
 
+static void count_line(struct all *all, const struct pair_result *result)
+{
+    bool measured = result->answer == PROBE_MEASURED;
+    all->survey.trains += measured ? result->estimate.trains + result->estimate.discarded : 0;
+    all->survey.bytes += measured ? result->estimate.bytes : 0;
+}
+
 void all_on_end(struct node *node, const struct pair_end *end, uint64_t now_ns)
 {
     struct all *all = node->all;
-    uint16_t from = index_of(all, end->from), to = index_of(all, end->to);
+    bool in = end->from == PATH_SITE_ANY;
+    uint16_t from = index_of(all, in ? end->to : end->from), to = index_of(all, end->to);
     if (all->state != ALL_RUNNING || from == ROTATION_NODES_MAX || to == ROTATION_NODES_MAX)
         return;
-    bool measured = end->result->answer == PROBE_MEASURED;
-    if (from == to && (all->line_mask >> from & 1) != 0) {
-        all->line_mask &= ~(UINT64_C(1) << from);
-        all->survey.trains += measured ? end->result->estimate.trains + end->result->estimate.discarded : 0;
-        all->survey.bytes += measured ? end->result->estimate.bytes : 0;
+    uint64_t *line_mask = in ? &all->in_mask : &all->line_mask;
+    if (from == to && (*line_mask >> from & 1) != 0) {
+        *line_mask &= ~(UINT64_C(1) << from);
+        count_line(all, end->result);
     }
-    survey_take(&all->survey, from, to, verdict_of(end->result), measured ? &end->result->estimate : NULL,
-                now_ns);
+    bool measured = end->result->answer == PROBE_MEASURED;
+    if (!in)
+        survey_take(&all->survey, from, to, verdict_of(end->result), measured ? &end->result->estimate : NULL,
+                    now_ns);
     all->next_ns = now_ns;
     core_schedule(node, now_ns);
 }
 
 static bool ask_sender(struct node *node, uint16_t from, uint16_t to, uint64_t at_ns, uint64_t now_ns)
 {
-    uint64_t way_ns = from == PATH_SITE_SELF ? 0 : node->peers[from - 1].rtt_min_ns / 2;
+    uint16_t site = from == PATH_SITE_ANY ? to : from;
+    uint64_t way_ns = site == PATH_SITE_SELF ? 0 : node->peers[site - 1].rtt_min_ns / 2;
     struct wire_probe_ask message = {.wait_us = (uint32_t)(elapsed_ns(at_ns, now_ns + way_ns) / NS_PER_US),
                                      .lasts_ms = (uint32_t)(node->all->lasts_ns / NS_PER_MS),
                                      .bytes = (uint32_t)bytes_of_one(node),
@@ -318,19 +329,43 @@ static void ask(struct node *node, const struct rotation_train *turn, uint64_t n
         survey_take(&all->survey, turn->from, turn->to, SURVEY_NOTHING, NULL, now_ns);
 }
 
-/* When paths are known, the lines that they share are asked for, few at a time. False: none is left. */
+/* Bit of the site at `index`, or 0: its line can't be measured. */
+static uint64_t ask_line(struct node *node, uint16_t index, bool in, uint64_t at_ns, uint64_t now_ns)
+{
+    uint16_t site = node->all->site_of[index];
+    bool silent = (node->all->survey.rotation.silent >> index & 1) != 0;
+    bool asked =
+        !silent && is_up(node, site) && ask_sender(node, in ? PATH_SITE_ANY : site, site, at_ns, now_ns);
+    return (uint64_t)asked << index;
+}
+
+/* Of a site that has not told, as of this node. */
+static uint64_t port_in_bps(const struct node *node, uint16_t site)
+{
+    uint64_t told_bps = path_table_site(node->paths, site)->down_bps;
+    return told_bps != 0 ? told_bps : node->config.ports[0].rate_bps;
+}
+
+/* When paths are known, the lines that they share are asked for: out, few at a time, then in, all at once, whose trains
+ * come one behind the other. False: none is left. */
 static bool ask_lines(struct node *node, uint64_t now_ns)
 {
     struct all *all = node->all;
-    uint16_t count = all->goal.rotation.node_count;
-    while (count > LINE_RECEIVERS_MIN && all->line < count &&
-           __builtin_popcountll(all->line_mask) < ALL_LINES) {
-        uint16_t index = all->line++, site = all->site_of[index];
-        bool silent = (all->survey.rotation.silent >> index & 1) != 0;
-        bool asked = !silent && is_up(node, site) && ask_sender(node, site, site, now_ns, now_ns);
-        all->line_mask |= (uint64_t)asked << index;
+    uint16_t count = all->goal.rotation.node_count, lines = count > LINE_RECEIVERS_MIN ? count : 0;
+    while (all->line < lines && __builtin_popcountll(all->line_mask) < ALL_LINES) {
+        all->line_mask |= ask_line(node, all->line, false, now_ns, now_ns);
+        all->line++;
     }
-    return all->line_mask != 0;
+    if (all->line == lines && all->line_mask == 0) {
+        uint64_t at_ns = now_ns;
+        for (uint16_t index = 0; index < lines; index++) {
+            all->in_mask |= ask_line(node, index, true, at_ns, now_ns);
+            uint64_t train_ns = gather_train_ns(port_in_bps(node, all->site_of[index]), LINE_IN_BYTES);
+            at_ns += train_ns + train_ns / 2; /* they share senders' ports */
+        }
+        all->line++;
+    }
+    return (all->line_mask | all->in_mask) != 0;
 }
 
 static void run(struct node *node, uint64_t now_ns)

@@ -1,7 +1,7 @@
 /* A round of all pairs: this node has the paths between all nodes that it sees up measured, itself included, each by its own
  * sender (pairs.h, asked.h), in the order that probe/survey.h says.
  *
- * Behind the paths come the lines out that they share, a few at a time, whose trains bear each other.
+ * Behind the paths come the lines out that they share, a few at a time, whose trains bear each other; then the lines in.
  *
  * First nodes are asked how fast their ports are and how far from each other (MEETING, no trains), so that what it will cost can
  * be told before any train is sent (READY). Then an operator starts it; it ends when paths and lines are known, by its last pass, or
@@ -41,8 +41,9 @@ struct all {
     uint64_t lasts_ns, rtt_ns; /* of a measurement at most; the longest */
     uint16_t site_of[ROTATION_NODES_MAX];
     struct survey survey;
-    uint16_t line;       /* index of the site whose line is asked for next … */
-    uint64_t line_mask;  /* … and bit per index of those that have not answered */
+    uint16_t line;       /* index of the site whose line out is asked for next; beyond: lines in were … */
+    uint64_t line_mask;  /* … and bit per index of those that have not answered … */
+    uint64_t in_mask;    /* … of lines in */
     struct known *known; /* (peers + 1)^2 */
 };
 

@@ -36,11 +36,32 @@ static void answer(struct node *node, uint16_t asker, const struct wire_probe_an
     }
 }
 
+void asked_decline(struct node *node, uint16_t asker, uint32_t id, enum probe_answer word, const char *why)
+{
+    struct wire_probe_answer fixed = {.ask = id, .answer = (uint8_t)word};
+    node->counters.asks_declined++;
+    answer(node, asker, &fixed, why);
+}
+
 static void decline(struct node *node, const struct asked_path *path, enum probe_answer word, const char *why)
 {
-    struct wire_probe_answer fixed = {.ask = path->id, .answer = (uint8_t)word};
-    node->counters.asks_declined++;
-    answer(node, path->asker, &fixed, why);
+    asked_decline(node, path->asker, path->id, word, why);
+}
+
+uint64_t asked_left(struct node *node, uint64_t now_ns)
+{
+    refill(node, now_ns);
+    return node->asked->budget.bytes;
+}
+
+bool asked_spend(struct node *node, uint64_t bytes, uint64_t now_ns)
+{
+    struct train_budget *budget = &node->asked->budget;
+    refill(node, now_ns);
+    if (budget->bytes < bytes)
+        return false;
+    budget->bytes -= bytes;
+    return true;
 }
 
 /* Why the path can't be measured for others; PROBE_MEASURED: it can. */

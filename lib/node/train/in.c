@@ -101,19 +101,58 @@ static void refuse(struct node *node, uint16_t peer, uint32_t train, enum train_
         is_over(node->train_in, peer, train);
 }
 
+/* Who has asked for it has not ended yet. */
+static bool is_awaited(const struct train_in *in, const struct train_slot *slot)
+{
+    return slot->gathered && (in->gather_mask >> slot->peer & 1) != 0;
+}
+
 static void finish(struct node *node, struct train_slot *slot, uint64_t now_ns)
 {
     if (!slot->telling) {
         is_over(node->train_in, slot->peer, slot->train);
         slot->tell_end_ns = now_ns + TELL_NS_MAX;
         slot->telling = true;
+        if (is_awaited(node->train_in, slot)) {
+            slot->due_ns = slot->tell_end_ns;
+            core_schedule(node, now_ns);
+            return;
+        }
         if (slot->crossed) {
             refuse(node, slot->peer, slot->train, TRAIN_BUSY, rng_below(&node->rng, CROSSED_NS));
             free_slot(node, slot);
             return;
         }
     }
-    tell(node, slot, now_ns);
+    if (slot->gathered)
+        free_slot(node, slot);
+    else
+        tell(node, slot, now_ns);
+}
+
+struct train_slot *train_in_gathered(struct node *node, uint16_t peer)
+{
+    struct train_slot *slot = slot_of(node->train_in, peer);
+    return slot != NULL && slot->gathered && slot->telling ? slot : NULL;
+}
+
+void train_in_release(struct node *node, struct train_slot *slot)
+{
+    node->train_in->gather_mask &= ~(UINT64_C(1) << slot->peer);
+    free_slot(node, slot);
+}
+
+void train_in_gather_end(struct node *node)
+{
+    struct train_in *in = node->train_in;
+    in->gather_mask = 0;
+    for (unsigned place = 0; place < TRAIN_IN_MAX && in->count > 0; place++) {
+        struct train_slot *slot = &in->slots[place];
+        if (slot->peer == PEER_NONE || !slot->gathered)
+            continue;
+        is_over(in, slot->peer, slot->train);
+        free_slot(node, slot);
+    }
 }
 
 /* ---- coming in ---- */
@@ -142,6 +181,12 @@ static uint16_t own_count(const struct wire_train *train)
     return (uint16_t)((train->count - train->index % turns + turns - 1) / turns);
 }
 
+/* One that this node has asked for. */
+static bool is_gathered(const struct train_in *in, uint16_t peer, const struct wire_train *train)
+{
+    return (train->flags & WIRE_TRAIN_GATHERED) != 0 && (in->gather_mask >> peer & 1) != 0;
+}
+
 /* What stands in the way of one more train; NULL: nothing does. Joint ones bear each other. */
 static const struct train_slot *obstacle(const struct train_in *in, bool joint)
 {
@@ -168,14 +213,16 @@ static bool note_beside(struct node *node, const struct peer *peer)
 }
 
 static void begin(struct node *node, struct train_slot *slot, const struct peer *peer,
-                  const struct wire_train *train, uint64_t now_ns)
+                  const struct wire_train *train, uint32_t wire_bytes, uint64_t now_ns)
 {
     bool beside = note_beside(node, peer);
     slot->peer = peer->index;
     slot->train = train->train;
+    slot->wire_bytes = wire_bytes;
     slot->count = train->count;
     slot->own_count = own_count(train);
-    slot->joint = slot->own_count != train->count;
+    slot->gathered = is_gathered(node->train_in, peer->index, train);
+    slot->joint = slot->gathered || slot->own_count != train->count;
     slot->beside = beside;
     slot->telling = slot->crossed = false;
     slot->told = slot->arrived = slot->batch = slot->run = 0;
@@ -206,7 +253,8 @@ static struct train_slot *admit(struct node *node, const struct peer *peer, cons
         refuse(node, peer->index, train->train, TRAIN_OFF, 0);
         return NULL;
     }
-    const struct train_slot *other = obstacle(in, own_count(train) != train->count);
+    bool joint = own_count(train) != train->count || is_gathered(in, peer->index, train);
+    const struct train_slot *other = obstacle(in, joint);
     slot = slot_of(in, PEER_NONE);
     if (other != NULL) {
         node->counters.drop_train_busy++;
@@ -221,7 +269,7 @@ static struct train_slot *admit(struct node *node, const struct peer *peer, cons
                beside_jobs ? MAX(wait_ns, JOBS_WAIT_NS) : wait_ns);
         return NULL;
     }
-    begin(node, slot, peer, train, now_ns);
+    begin(node, slot, peer, train, wire_bytes, now_ns);
     return slot;
 }
 

@@ -23,13 +23,15 @@
 struct train_slot {
     uint16_t peer; /* whose it is; PEER_NONE: the slot is free */
     bool joint;    /* only a part of it comes here */
+    bool gathered; /* one of several that this node has asked for: train_in_gathered takes it */
     bool crossed;  /* packets of another peer's train that was not taken came by its port meanwhile … */
     bool beside;   /* … or of one that was */
     bool telling;  /* it is over; its report follows as the queue to the peer has room … */
     uint16_t told; /* … for arrivals */
     uint32_t train;
-    uint16_t count;     /* of its packets … */
-    uint16_t own_count; /* … and of those that come here */
+    uint32_t wire_bytes; /* of its first packet */
+    uint16_t count;      /* of its packets … */
+    uint16_t own_count;  /* … and of those that come here */
     uint16_t arrived;
     uint16_t batch, run;    /* the most that had one stamp; of late */
     uint8_t stamp_kind;     /* the worst of all */
@@ -47,6 +49,7 @@ struct train_slot {
 struct train_in {
     uint16_t count;             /* of slots that are not free */
     uint64_t turn_ns;           /* when the node was called last */
+    uint64_t gather_mask;       /* bit per peer that a train is waited for from, to come beside others */
     struct train_budget budget; /* what may come */
     uint64_t over_mask;         /* bit per peer: trains up to over[] are over */
     uint32_t over[NODE_PEERS_MAX];
@@ -57,6 +60,11 @@ void train_in_init(struct node *node, uint64_t now_ns);
 /* A train's packet of a peer that is up. Counted as taken, or as dropped by one counter. */
 void train_in_on_packet(struct node *node, const struct peer *peer, const struct wire_train *train,
                         const struct rx_packet *packet, uint64_t now_ns);
+/* The train of a peer of gather_mask, once it is over; NULL: it is not. It is kept until it is released. */
+struct train_slot *train_in_gathered(struct node *node, uint16_t peer);
+void train_in_release(struct node *node, struct train_slot *slot);
+/* None is waited for any more: what has come of them is forgotten. */
+void train_in_gather_end(struct node *node);
 /* What is overdue; reports that found no room. */
 void train_in_tick(struct node *node, uint64_t now_ns);
 /* When that is due; TIME_NEVER: no train is coming in. */

@@ -166,6 +166,13 @@ uint64_t train_out_beside_ns(const struct node *node, uint16_t port, uint64_t at
     return fits ? at_ns : MAX(at_ns, out->schedule.next_ns);
 }
 
+static void forget_first(struct train_out *out)
+{
+    while (out->head != out->tail && train_at(out, out->head)->over)
+        out->head++;
+}
+
+/* Nothing more is heard of a train that its receiver has asked for beside others'. */
 static void end_train(struct node *node, bool cut, uint64_t now_ns)
 {
     struct train_out *out = node->train_out;
@@ -175,6 +182,8 @@ static void end_train(struct node *node, bool cut, uint64_t now_ns)
     out->leaving = false;
     out->exact_ns = pacer_next_ns(&node->ports[leaving_port(node)].pacer);
     out->exact_port = leaving_port(node);
+    leaving(out)->over |= (leaving(out)->flags & WIRE_TRAIN_GATHERED) != 0;
+    forget_first(out);
     core_schedule(node, now_ns); /* the next one may begin */
 }
 
@@ -281,12 +290,6 @@ void train_out_on_report(struct node *node, const struct tx_report *report)
     *departure(out, train, index) = report->sent_ns + node->ahead_ns;
     train->stamp_kind = MIN(train->stamp_kind, report->stamp_kind);
     train->left++;
-}
-
-static void forget_first(struct train_out *out)
-{
-    while (out->head != out->tail && train_at(out, out->head)->over)
-        out->head++;
 }
 
 static void close_train(struct node *node, struct train_sent *train)
@@ -502,9 +505,12 @@ bool train_out_give_up(struct node *node, uint64_t now_ns, const struct train_re
         struct train_sent *train = train_at(out, place);
         if (train->over || now_ns < train->give_up_ns)
             continue;
+        bool own =
+            (train->flags & WIRE_TRAIN_GATHERED) == 0; /* not another one's, of which nobody here waits */
         *record = train->handed == 0 ? unsent(out, train) : NULL;
         close_train(node, train);
-        return true;
+        if (own)
+            return true;
     }
     return false;
 }
@@ -512,7 +518,7 @@ bool train_out_give_up(struct node *node, uint64_t now_ns, const struct train_re
 bool train_out_withdraw(struct node *node)
 {
     struct train_out *out = node->train_out;
-    if (!out->leaving || leaving(out)->handed > 0)
+    if (!out->leaving || leaving(out)->handed > 0 || (leaving(out)->flags & WIRE_TRAIN_GATHERED) != 0)
         return false;
     close_train(node, leaving(out));
     return true;
@@ -530,14 +536,20 @@ uint64_t train_out_give_up_ns(const struct node *node)
     return next_ns;
 }
 
+static bool gathered_leaves(struct train_out *out)
+{
+    return out->leaving && (leaving(out)->flags & WIRE_TRAIN_GATHERED) != 0;
+}
+
 void train_out_stop(struct node *node)
 {
     struct train_out *out = node->train_out;
-    out->head = out->tail;
-    out->leaving = false;
+    out->leaving = gathered_leaves(out);
+    out->head = out->tail - out->leaving;
 }
 
 bool train_out_idle(const struct node *node)
 {
-    return node->train_out->head == node->train_out->tail;
+    struct train_out *out = node->train_out;
+    return out->head == out->tail - gathered_leaves(out);
 }

@@ -124,7 +124,7 @@ bool train_out_give_up(struct node *node, uint64_t now_ns, const struct train_re
 bool train_out_withdraw(struct node *node);
 /* When the first of those under way is given up; TIME_NEVER: none is. */
 uint64_t train_out_give_up_ns(const struct node *node);
-/* All that is under way is forgotten. */
+/* All that is under way is forgotten, but what another node gathers. */
 void train_out_stop(struct node *node);
 bool train_out_room(const struct node *node); /* another one may begin */
-bool train_out_idle(const struct node *node); /* nothing is under way */
+bool train_out_idle(const struct node *node); /* nothing is under way but such */

@@ -6,11 +6,15 @@
 #include "ctl/estimate.h"
 #include "node/peer/post.h"
 #include "node/train/asked.h"
+#include "node/train/line_in.h"
+
+/* An interval as wide as such a part of what it is around tells that closely. */
+#define CLOSE_PART 10u
 
 size_t pairs_bytes(const struct node_config *config)
 {
     size_t count = config->peer_count + 1u;
-    return arena_need(sizeof(struct pairs)) + arena_need(count * count * sizeof(struct pair_result));
+    return arena_need(sizeof(struct pairs)) + arena_need((count + 1) * count * sizeof(struct pair_result));
 }
 
 void pairs_init(struct node *node, struct arena *arena)
@@ -18,13 +22,15 @@ void pairs_init(struct node *node, struct arena *arena)
     struct pairs *pairs = arena_alloc(arena, sizeof(*pairs));
     node->pairs = pairs;
     pairs->count = (uint16_t)(node->peer_count + 1);
-    pairs->results = arena_alloc(arena, (size_t)pairs->count * pairs->count * sizeof(struct pair_result));
+    pairs->results =
+        arena_alloc(arena, (size_t)(pairs->count + 1u) * pairs->count * sizeof(struct pair_result));
 }
 
 static struct pair_result *result_of(const struct pairs *pairs, uint16_t from, uint16_t to)
 {
-    CHECK(from < pairs->count && to < pairs->count);
-    return &pairs->results[(uint32_t)from * pairs->count + to];
+    uint16_t row = from == PATH_SITE_ANY ? pairs->count : from;
+    CHECK(row <= pairs->count && to < pairs->count);
+    return &pairs->results[(uint32_t)row * pairs->count + to];
 }
 
 const struct pair_result *pairs_result(const struct node *node, uint16_t from, uint16_t to)
@@ -39,11 +45,20 @@ const char *pairs_site_name(const struct node *node, uint16_t site)
 
 /* ---- asking ---- */
 
-static bool send(struct node *node, uint16_t from, const struct wire_probe_ask *ask, uint64_t now_ns)
+/* Who measures: the sender, or of a line in its receiver. */
+static uint16_t measurer_of(uint16_t from, uint16_t to)
 {
-    if (from != PATH_SITE_SELF)
-        return post(node, (uint16_t)(from - 1), CONTROL_PROBE_ASK, ask);
-    asked_take(node, PEER_SELF, ask, now_ns);
+    return from == PATH_SITE_ANY ? to : from;
+}
+
+static bool send(struct node *node, uint16_t site, const struct wire_probe_ask *ask, uint64_t now_ns)
+{
+    if (site != PATH_SITE_SELF)
+        return post(node, (uint16_t)(site - 1), CONTROL_PROBE_ASK, ask);
+    if (ask->what == PROBE_WHAT_LINE_IN)
+        line_in_take(node, PEER_SELF, ask, now_ns);
+    else
+        asked_take(node, PEER_SELF, ask, now_ns);
     return true;
 }
 
@@ -52,8 +67,9 @@ bool pairs_ask(struct node *node, uint16_t from, uint16_t to, struct wire_probe_
 {
     struct pairs *pairs = node->pairs;
     struct pair_result *result = result_of(pairs, from, to);
-    const struct peer *peer = from == PATH_SITE_SELF ? NULL : &node->peers[from - 1];
-    const char *name = pairs_site_name(node, from);
+    uint16_t site = measurer_of(from, to);
+    const struct peer *peer = site == PATH_SITE_SELF ? NULL : &node->peers[site - 1];
+    const char *name = pairs_site_name(node, site);
     if (result->asked)
         return err_set(err, "the path from %s to %s is being measured", name, pairs_site_name(node, to));
     if (peer != NULL && peer->state != PEER_UP)
@@ -67,8 +83,9 @@ bool pairs_ask(struct node *node, uint16_t from, uint16_t to, struct wire_probe_
                              .id = ++pairs->next_id,
                              .give_up_ns = now_ns + ask->wait_us * NS_PER_US + lasts_ns + reply_ns};
     ask->ask = open.id;
+    ask->what = from == PATH_SITE_ANY ? PROBE_WHAT_LINE_IN : PROBE_WHAT_PATH;
     name_copy(ask->to.text, NAME_BYTES, pairs_site_name(node, to));
-    if (!send(node, from, ask, now_ns))
+    if (!send(node, site, ask, now_ns))
         return err_set(err, "the queue of messages to %s is full", name);
     result->asked = true;
     pairs->open[pairs->open_count++] = open;
@@ -139,7 +156,7 @@ static struct estimate estimate_of(const struct wire_probe_answer *fixed, uint64
 static void tell_table(struct node *node, const struct pair_end *end, uint64_t now_ns)
 {
     struct estimate now = known_at(&end->result->known, now_ns);
-    if (end->from != PATH_SITE_SELF && now.avail_bps >= 1000)
+    if (measurer_of(end->from, end->to) != PATH_SITE_SELF && now.avail_bps >= 1000)
         path_table_set_estimate(node->paths, end->from, end->to, &now, now_ns);
 }
 
@@ -149,10 +166,27 @@ static bool is_estimate(const struct node *node, const struct pair_open *open,
 {
     struct err err;
     struct ctl_estimate record = {.estimate = *estimate};
-    name_copy(record.from, NAME_BYTES, pairs_site_name(node, open->from));
+    bool line = open->to == measurer_of(open->from, open->to);
+    name_copy(record.from, NAME_BYTES, pairs_site_name(node, measurer_of(open->from, open->to)));
     const char *other = strcmp(record.from, "line") == 0 ? "its" : "line";
-    name_copy(record.to, NAME_BYTES, open->to == open->from ? other : pairs_site_name(node, open->to));
+    name_copy(record.to, NAME_BYTES, line ? other : pairs_site_name(node, open->to));
     return ctl_estimate_valid(&record, &err);
+}
+
+/* Found roughly, it is less rather than more. "At least" less than that does not end it. */
+static void note_maybe(struct pair_result *result, uint64_t now_ns)
+{
+    const struct estimate *estimate = &result->estimate;
+    bool maybe =
+        estimate->kind == ESTIMATE_REFUSED && estimate->reason == ESTIMATE_NO_END && estimate->low_bps > 0;
+    if (maybe) {
+        bool close = estimate->high_bps - estimate->low_bps <= estimate->avail_bps / CLOSE_PART;
+        result->maybe_bps = close ? estimate->avail_bps : estimate->low_bps;
+        result->maybe_ns = now_ns;
+    } else if (estimate->kind == ESTIMATE_VALUE ||
+               (estimate->kind == ESTIMATE_AT_LEAST && estimate->low_bps >= result->maybe_bps)) {
+        result->maybe_bps = 0;
+    }
 }
 
 bool pairs_on_answer(struct node *node, uint16_t peer, const struct control_probe_answer *answer,
@@ -161,8 +195,8 @@ bool pairs_on_answer(struct node *node, uint16_t peer, const struct control_prob
     struct pairs *pairs = node->pairs;
     uint16_t from = peer == PEER_SELF ? PATH_SITE_SELF : (uint16_t)(peer + 1), place = 0;
     struct estimate estimate = estimate_of(&answer->fixed, now_ns);
-    while (place < pairs->open_count &&
-           (pairs->open[place].id != answer->fixed.ask || pairs->open[place].from != from))
+    while (place < pairs->open_count && (pairs->open[place].id != answer->fixed.ask ||
+                                         measurer_of(pairs->open[place].from, pairs->open[place].to) != from))
         place++;
     if (place == pairs->open_count || !is_estimate(node, &pairs->open[place], &estimate))
         return false;
@@ -173,9 +207,11 @@ bool pairs_on_answer(struct node *node, uint16_t peer, const struct control_prob
         return true;
     result->rtt_ns = answer->fixed.rtt_ns;
     result->estimate = estimate;
+    note_maybe(result, now_ns);
     if (known_take(&result->known, &estimate, now_ns))
         tell_table(node, end, now_ns);
-    bool news = from != PATH_SITE_SELF && end->from != end->to && estimate.kind != ESTIMATE_NONE;
+    bool line = end->to == measurer_of(end->from, end->to);
+    bool news = from != PATH_SITE_SELF && !line && estimate.kind != ESTIMATE_NONE;
     pairs->news_count += !result->news && news;
     result->news |= news;
     digest_add(&node->digest, estimate.avail_bps ^ (uint64_t)end->from << 48 ^ (uint64_t)end->to << 56);
@@ -189,9 +225,10 @@ bool pairs_give_up(struct node *node, uint64_t now_ns, struct pair_end *end)
         if (now_ns < pairs->open[place].give_up_ns)
             continue;
         struct pair_result *result = end_of(node, place, now_ns, end);
-        bool down = end->from != PATH_SITE_SELF && node->peers[end->from - 1].state != PEER_UP;
+        uint16_t site = measurer_of(end->from, end->to);
+        bool down = site != PATH_SITE_SELF && node->peers[site - 1].state != PEER_UP;
         result->answer = down ? PROBE_LOST : PROBE_NO_REPLY;
-        snprintf(result->why, sizeof(result->why), "%s %s", pairs_site_name(node, end->from),
+        snprintf(result->why, sizeof(result->why), "%s %s", pairs_site_name(node, site),
                  down ? "is down" : "has not answered");
         return true;
     }
@@ -202,7 +239,7 @@ bool pairs_waits_for(const struct node *node, uint16_t peer)
 {
     bool waits = false;
     for (uint16_t place = 0; place < node->pairs->open_count; place++)
-        waits |= node->pairs->open[place].from == peer + 1u;
+        waits |= measurer_of(node->pairs->open[place].from, node->pairs->open[place].to) == peer + 1u;
     return waits;
 }
 
@@ -218,7 +255,7 @@ void pairs_forget(struct node *node, uint16_t peer, uint64_t now_ns)
 {
     struct pairs *pairs = node->pairs;
     for (uint16_t place = 0; place < pairs->open_count; place++)
-        if (pairs->open[place].from == peer + 1)
+        if (measurer_of(pairs->open[place].from, pairs->open[place].to) == peer + 1)
             pairs->open[place].give_up_ns = now_ns;
     core_schedule(node, now_ns);
 }

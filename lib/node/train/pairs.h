@@ -2,7 +2,7 @@
  *
  * Who asks here names the pair; the sender's answer comes in a message, or does not: then the pair is given up after the time that
  * was named. What comes goes into the table of paths, and to the planner's history. Sites are those of peer/path_table.h; the
- * pair of a site with itself is its line, the way out that its paths share. */
+ * pair of a site with itself is its line out, and that of PATH_SITE_ANY with it its line in, which it measures itself. */
 #pragma once
 
 #include "base/arena.h"
@@ -22,9 +22,12 @@ struct pair_result {
     struct known known;       /* all of them as one */
     uint64_t known_ns;        /* when the newest answer came, or was given up; 0: never */
     uint64_t rtt_ns;          /* as its sender sees it; 0: not known */
-    uint8_t answer;           /* enum probe_answer: of the newest */
-    bool asked;               /* an answer is waited for */
-    bool news;                /* the planner was not told */
+    uint64_t
+        maybe_bps; /* of a line: what an answer that was refused may have found, and none since has; 0: nothing */
+    uint64_t maybe_ns; /* … and when */
+    uint8_t answer;    /* enum probe_answer: of the newest */
+    bool asked;        /* an answer is waited for */
+    bool news;         /* the planner was not told */
     char why[PAIRS_WHY_BYTES];
 };
 
