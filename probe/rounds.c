@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "probe/gather.h"
+
 #define PPM 1000000u
 
 void rounds_init(struct rounds *rounds)
@@ -42,7 +44,7 @@ void rounds_add(struct rounds *rounds, const struct round_edge *edge)
 
 static bool is_line(const struct round_edge *edge)
 {
-    return edge->from == edge->to;
+    return edge->in || edge->from == edge->to;
 }
 
 void rounds_silent(struct rounds *rounds, uint16_t from, uint16_t to)
@@ -53,26 +55,29 @@ void rounds_silent(struct rounds *rounds, uint16_t from, uint16_t to)
     rounds->silent[from] |= bit;
 }
 
-/* How many edges of the round share its ports with this one, itself included: of the port that has more. */
+/* How many edges of the round share its ports with this one, itself included: of the port that has more. A line in has
+ * all senders' to itself, once. */
 static unsigned sharing(const struct rounds *rounds, const struct round_edge *edge)
 {
-    unsigned out = 0, in = 0;
+    unsigned out = 0, in = edge->in;
     for (uint16_t place = 0; place < rounds->edge_count; place++) {
-        out += rounds->edges[place].from == edge->from;
+        out += rounds->edges[place].from == edge->from && !edge->in;
         in += rounds->edges[place].to == edge->to && !is_line(&rounds->edges[place]);
     }
     return MAX(out, in);
 }
 
-/* Of what is left for its ports this round's part, half of it for a line, which more depends on; what that is too
- * little for may take what later rounds would. 0: too little. */
+/* Of what is left for its ports this round's part, half of it for a line, which more depends on, and comes first where
+ * there is enough for a look; what that is too little for may take what later rounds would. 0: too little. */
 static uint32_t bytes_for(const struct rounds *rounds, const struct round_edge *edge)
 {
     uint64_t most = rounds_bytes(&rounds->goal);
-    uint64_t came = is_line(edge) ? 0 : rounds->in_bytes[edge->to];
-    uint64_t spent = MAX(rounds->out_bytes[edge->from], came);
-    uint64_t each = excess_of(most, spent) / sharing(rounds, edge);
-    uint64_t part = is_line(edge) ? excess_of(most, spent) / 2 : each / (ROUNDS_MOST - rounds->count);
+    uint64_t came = is_line(edge) && !edge->in ? 0 : rounds->in_bytes[edge->to];
+    uint64_t spent = edge->in ? came : MAX(rounds->out_bytes[edge->from], came);
+    uint64_t left = excess_of(most, spent);
+    bool whole = is_line(edge) && left >= ROUNDS_LOOK_BYTES;
+    uint64_t each = whole ? left : left / sharing(rounds, edge);
+    uint64_t part = is_line(edge) ? left / 2 : each / (ROUNDS_MOST - rounds->count);
     uint64_t wanted = muldiv64(edge->port_bps, ROUNDS_TRAIN_NS, 8 * NS_PER_S);
     if (each < ROUNDS_BYTES_LEAST + ROUNDS_TEST_BYTES)
         return 0;
@@ -122,11 +127,12 @@ static uint64_t choose(struct rounds *rounds, uint64_t left_ns)
     uint16_t kept = 0;
     for (uint16_t place = 0; place < rounds->edge_count; place++) {
         struct round_edge edge = rounds->edges[place];
-        bool line = is_line(&edge);
+        bool line = is_line(&edge), left_out = edge.bytes == 0 || edge.look || edge.in;
         edge.trains = ROUNDS_TRAINS;
         edge.wait_ns = line ? over_ns : MAX(free_ns[edge.to], line_ns);
-        uint64_t end_ns = MAX(ready_ns[edge.from], edge.wait_ns) + needed_ns(&edge);
-        if (edge.bytes == 0 || edge.look || end_ns + edge.asker_ns > left_ns) {
+        uint64_t begin_ns = left_out ? 0 : MAX(ready_ns[edge.from], edge.wait_ns);
+        uint64_t end_ns = begin_ns + needed_ns(&edge);
+        if (left_out || end_ns + edge.asker_ns > left_ns) {
             rounds->asked[edge.from] &= ~(UINT64_C(1) << edge.to);
             continue;
         }
@@ -155,7 +161,7 @@ static uint64_t look(struct rounds *rounds, const struct round_edge *edges, uint
         edge.bytes = MIN(edge.bytes, ROUNDS_LOOK_BYTES);
         uint64_t train_ns = ROUNDS_LOOK_SLOWER * transmit_ns(edge.bytes, edge.port_bps);
         uint64_t end_ns = wait_ns + edge.rtt_ns + edge.asker_ns + train_ns + ROUNDS_SLACK_NS;
-        if (!is_line(&edge) || edge.bytes == 0 || (end_ns > most_ns && edge.asker_ns != 0))
+        if (!is_line(&edge) || edge.in || edge.bytes == 0 || (end_ns > most_ns && edge.asker_ns != 0))
             continue;
         edge.wait_ns = wait_ns;
         edge.trains = 1;
@@ -182,7 +188,7 @@ static uint16_t lines_of(const struct round_edge *edges, uint16_t count)
 {
     uint16_t lines = 0;
     for (uint16_t place = 0; place < count; place++)
-        lines += is_line(&edges[place]) && edges[place].bytes != 0;
+        lines += is_line(&edges[place]) && !edges[place].in && edges[place].bytes != 0;
     return lines;
 }
 
@@ -219,6 +225,44 @@ static uint64_t choose_or_look(struct rounds *rounds, uint64_t *left_ns)
     return looks_ns;
 }
 
+/* One look at lines in, side by side, of those that were added, as far as they go into most_ns. Senders' parts are
+ * alike, whoever is asked. Returns when the last should be known; 0: there is none. */
+static uint64_t look_in(struct rounds *rounds, uint64_t most_ns)
+{
+    struct round_edge edges[ROUNDS_EDGES_MAX];
+    uint16_t count = rounds->edge_count, kept = 0;
+    uint64_t wait_ns = 0, last_ns = 0, sum_bytes = 0;
+    memcpy(edges, rounds->edges, count * sizeof(edges[0]));
+    for (uint16_t place = 0; place < count; place++) {
+        struct round_edge edge = edges[place];
+        edge.bytes = MIN(edge.bytes, ROUNDS_LOOK_BYTES);
+        uint64_t train_ns = gather_train_ns(edge.port_bps, edge.bytes);
+        uint64_t lasts_ns = train_ns + GATHER_SENDERS_MAX * train_ns / GATHER_STEPS;
+        uint64_t end_ns = wait_ns + edge.asker_ns + edge.rtt_ns + lasts_ns + ROUNDS_IN_SLACK_NS;
+        if (!edge.in || edge.bytes == 0 || end_ns > most_ns)
+            continue;
+        edge.wait_ns = wait_ns;
+        edge.trains = 1;
+        wait_ns += train_ns + train_ns / 2; /* they share few senders' ports */
+        last_ns = MAX(last_ns, end_ns);
+        sum_bytes += edge.bytes;
+        rounds->in_bytes[edge.to] += edge.bytes;
+        rounds->edges[kept++] = edge;
+    }
+    if (kept == 0) {
+        memcpy(rounds->edges, edges, count * sizeof(edges[0]));
+        return 0;
+    }
+    for (uint16_t site = 0; site < ROTATION_NODES_MAX; site++)
+        rounds->out_bytes[site] += sum_bytes / kept;
+    for (uint16_t place = 0; place < count; place++)
+        rounds->asked[edges[place].from] &= ~(UINT64_C(1) << edges[place].to);
+    for (uint16_t place = 0; place < kept; place++)
+        rounds->asked[ROUNDS_ANY] |= UINT64_C(1) << rounds->edges[place].to;
+    rounds->edge_count = kept;
+    return last_ns;
+}
+
 /* What the next round may take. */
 static uint64_t time_left_ns(const struct rounds *rounds, uint64_t now_ns)
 {
@@ -228,6 +272,15 @@ static uint64_t time_left_ns(const struct rounds *rounds, uint64_t now_ns)
     uint64_t worth_ns = excess_of(goal->likely_ns, goal->plan_ns) / ROUNDS_WORTH_PART;
     uint64_t most_ns = excess_of(MIN(goal->plan_ns, ROUNDS_NS_MOST), passed_ns);
     return goal->time_ns != 0 ? left_ns : MAX(left_ns, MIN(worth_ns, most_ns));
+}
+
+/* The same of a look at lines in. */
+static uint64_t time_for_lines_in_ns(const struct rounds *rounds, uint64_t left_ns, uint64_t now_ns)
+{
+    const struct rounds_goal *goal = &rounds->goal;
+    uint64_t most_ns = MIN(muldiv64(goal->plan_ns, ROUNDS_IN_PPM, PPM), ROUNDS_NS_MOST);
+    return goal->time_ns != 0 ? left_ns
+                              : MAX(left_ns, excess_of(most_ns, elapsed_ns(now_ns, rounds->begun_ns)));
 }
 
 bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_t now_ns)
@@ -241,7 +294,15 @@ bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_
     for (uint16_t place = 0; place < rounds->edge_count; place++)
         rounds->edges[place].bytes = bytes_for(rounds, &rounds->edges[place]);
     sort(rounds);
-    uint64_t needs_ns = choose_or_look(rounds, &left_ns);
+    uint64_t needs_ns = rounds->looked_in || rounds->edge_count == 0
+                            ? 0
+                            : look_in(rounds, time_for_lines_in_ns(rounds, left_ns, now_ns));
+    if (needs_ns > 0) {
+        rounds->looked_in = true;
+        left_ns = needs_ns + needs_ns / ROUNDS_LOOK_MORE;
+    } else {
+        needs_ns = choose_or_look(rounds, &left_ns);
+    }
     if (rounds->edge_count == 0) {
         rounds->over = true;
         return false;

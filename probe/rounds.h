@@ -30,7 +30,10 @@
 #include "probe/rotation.h"
 
 #define ROUNDS_MOST          6u
-#define ROUNDS_EDGES_MAX     128u
+#define ROUNDS_EDGES_MAX     192u
+#define ROUNDS_ANY           ROTATION_NODES_MAX /* who sends by a line in */
+#define ROUNDS_IN_PPM        100000u /* of the plan's time: a look at lines in, once others are found narrow */
+#define ROUNDS_IN_SLACK_NS   (20 * NS_PER_MS) /* queues that trains of such stand in */
 #define ROUNDS_OBJECT_PPM    10000u
 #define ROUNDS_PLAN_PPM      50000u
 #define ROUNDS_LOOK_PPM      30000u
@@ -65,6 +68,7 @@ struct round_edge {
     uint32_t bytes;    /* … with so many in trains */
     uint16_t trains;   /* … at most */
     bool look;         /* a line for a look alone: no other round has it */
+    bool in;           /* `to`'s line in, measured by it: `from` is ROUNDS_ANY */
 };
 
 struct rounds {
@@ -73,10 +77,11 @@ struct rounds {
     uint64_t end_ns;   /* of the newest, whoever has not answered */
     unsigned count;    /* so far */
     bool over;         /* there is no other */
-    bool looked;       /* one was a look */
-    uint64_t out_bytes[ROTATION_NODES_MAX], in_bytes[ROTATION_NODES_MAX]; /* by site, asked for so far */
-    uint64_t asked[ROTATION_NODES_MAX];                                   /* [from]: bit `to` */
-    uint64_t silent[ROTATION_NODES_MAX]; /* the same: nothing came of it, once */
+    bool looked;       /* one was a look … */
+    bool looked_in;    /* … at lines in */
+    uint64_t out_bytes[ROTATION_NODES_MAX + 1], in_bytes[ROTATION_NODES_MAX]; /* by site, asked for so far */
+    uint64_t asked[ROTATION_NODES_MAX + 1];                                   /* [from]: bit `to` */
+    uint64_t silent[ROTATION_NODES_MAX + 1]; /* the same: nothing came of it, once */
     uint16_t edge_count;
     struct round_edge edges[ROUNDS_EDGES_MAX]; /* of the newest */
 };

@@ -138,6 +138,55 @@ static void path_table__available(void **state)
     assert_int_equal(path_table_path(&table, 1, 0, 0, 9 * NS_PER_S).avb_kbps, 0);
 }
 
+/* Lines in have a row of their own, behind all sites'. */
+static void path_table__lines_in(void **state)
+{
+    (void)state;
+    make_table();
+    path_table_set_available(&table, PATH_SITE_ANY, 2, 4000, 3900, 4100, NS_PER_S);
+    for (uint16_t from = 0; from < COUNT; from++)
+        for (uint16_t to = 0; to < COUNT; to++)
+            assert_int_equal(path_table_path(&table, from, to, 0, 2 * NS_PER_S).avb_kbps, 0);
+    assert_int_equal(path_table_path(&table, PATH_SITE_ANY, 2, 0, 2 * NS_PER_S).avb_kbps, 4000);
+    assert_int_equal(path_table_path(&table, PATH_SITE_ANY, 0, 0, 2 * NS_PER_S).avb_kbps, 0);
+}
+
+/* A line that was told roughly carries what a path through it does; one that is contradicted stays as it is. */
+static void node_job__request_raises_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t line[3], path[3], expected[2]; /* kbit/s, low and high; at last value and low */
+    } rows[] = {
+        {{99000, 84000, 114000}, {100000, 98000, 102000}, {100000, 98000}},
+        {{99000, 84000, 114000}, {90000, 88000, 92000}, {99000, 88000}},
+        {{99000, 84000, 114000}, {95000, 95000, 0}, {99000, 95000}},
+        {{99000, 84000, 114000}, {150000, 140000, 160000}, {99000, 84000}},
+        {{99000, 99000, 0}, {105000, 104000, 106000}, {99000, 99000}},
+    };
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        world_init(&world, 3, 1);
+        start_all();
+        world_run_until(&world, 3 * NS_PER_S);
+        struct path_table *paths = world.nodes[0].node->paths;
+        const uint32_t *line = rows[row].line, *path = rows[row].path, *expected = rows[row].expected;
+        path_table_set_available(paths, 1, 1, line[0], line[1], line[2], world.now_ns);
+        path_table_set_available(paths, PATH_SITE_ANY, 2, line[0], line[1], line[2], world.now_ns);
+        path_table_set_available(paths, 1, 2, path[0], path[1], path[2], world.now_ns);
+        struct job_spec spec = world_job(&world, "j");
+        run_job_at(0, &spec);
+        run_until_over(0, "j", 15 * NS_PER_S);
+        const struct plan_request *request = request_of("j");
+        const struct plan_path *lines[] = {&request->paths[1][1], &request->lines_in[2]};
+        for (unsigned way = 0; way < 2; way++) {
+            assert_int_equal(lines[way]->avb_kbps, expected[0]);
+            assert_int_equal(lines[way]->avb_low_kbps, expected[1]);
+            assert_int_equal(lines[way]->avb_high_kbps, line[2]);
+        }
+        world_end(&world);
+    }
+}
+
 static void node_job__request_tells_paths_and_interfaces(void **state)
 {
     (void)state;
@@ -320,6 +369,8 @@ int main(void)
         cmocka_unit_test(path_table__measurements_age),
         cmocka_unit_test(path_table__newer_ones_replace),
         cmocka_unit_test(path_table__what_is_told_holds),
+        cmocka_unit_test(path_table__lines_in),
+        cmocka_unit_test(node_job__request_raises_lines),
         cmocka_unit_test(path_table__available),
         cmocka_unit_test(node_job__request_tells_paths_and_interfaces),
         cmocka_unit_test(node_job__request_tells_what_it_was_told),

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "probe/gather.h"
 #include "probe/rounds.h"
 
 #define GBIT UINT64_C(1000000000)
@@ -276,6 +277,61 @@ static void rounds__look_once_paths_are_slow(void **state)
     }
 }
 
+static void add_line_in(uint16_t site)
+{
+    struct round_edge line = {.from = ROUNDS_ANY,
+                              .to = site,
+                              .rtt_ns = 60 * NS_PER_MS,
+                              .asker_ns = 60 * NS_PER_MS,
+                              .port_bps = GBIT,
+                              .in = true};
+    rounds_add(&rounds, &line);
+}
+
+/* Lines in are looked at once, side by side, before edges that were added with them: by what their receivers have left. */
+static void rounds__look_at_lines_in(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t size_bytes, plan_ms;
+        unsigned looks; /* 0: nothing of these */
+    } rows[] = {
+        {100000000, 9000, 4},
+        {100000000, 1800, 2}, /* a tenth of the time; each begins later than the one before */
+        {100000000, 1000, 0},
+        {10000000, 9000, 0}, /* too few bytes */
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        rounds_init(&rounds);
+        add(1, 2);
+        for (uint16_t site = 1; site <= 4; site++)
+            add_line_in(site);
+        bool any = begin(rows[row].size_bytes, rows[row].plan_ms, 0);
+        if (rows[row].looks == 0) {
+            assert_false(rounds.looked_in);
+            continue;
+        }
+        assert_true(any && rounds.looked_in);
+        assert_int_equal(rounds.edge_count, rows[row].looks);
+        for (uint16_t place = 0; place < rounds.edge_count; place++) {
+            assert_true(rounds.edges[place].in);
+            assert_int_equal(rounds.edges[place].to, place + 1);
+            uint64_t train_ns = gather_train_ns(GBIT, rounds.edges[place].bytes);
+            assert_int_equal(rounds.edges[place].wait_ns, place * (train_ns + train_ns / 2));
+            assert_true(rounds_has_asked(&rounds, ROUNDS_ANY, (uint16_t)(place + 1)));
+        }
+        rounds_silent(&rounds, ROUNDS_ANY, 1);
+        rounds_end(&rounds);
+        add(1, 2);
+        add_line_in(1);
+        assert_int_equal(rounds.edge_count,
+                         2); /* the path was not in that round, and nothing came of the line */
+        assert_int_equal(begin(rows[row].size_bytes, 20 * rows[row].plan_ms, NS_PER_S), true);
+        assert_int_equal(rounds.edge_count, 1);
+        assert_false(rounds.edges[0].in);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +345,7 @@ int main(void)
         cmocka_unit_test(rounds__look_first),
         cmocka_unit_test(rounds__lines_by_themselves),
         cmocka_unit_test(rounds__again_once),
+        cmocka_unit_test(rounds__look_at_lines_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

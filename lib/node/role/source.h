@@ -200,7 +200,7 @@ uint16_t source_path_site(const struct source *source, uint16_t node);
 /* A path, or of a node to itself its line, was measured within PLAN_START_AGE_S. */
 bool source_is_measured(const struct plan_request *request, uint16_t from, uint16_t to);
 /* What paths and lines of which nothing is known are taken to carry, after a round: into the request. */
-void source_guess(struct job *job);
+void source_guess(const struct node *node, struct job *job);
 /* How long the object takes on average by the newest plan, which says flow_ns, if its paths of which nothing fresh is known are drawn
  * from those that are: as long as the slowest of them makes it. flow_ns where all are known, or none of any is. */
 uint64_t source_likely_ns(const struct source *source, uint64_t flow_ns);

@@ -2,6 +2,8 @@
  * such guesses. */
 #include "node/peer/path_table.h"
 #include "node/role/source.h"
+#include "node/train/pairs.h"
+#include "probe/gather.h"
 
 /* Of what is available: a train for a line tells of a path to a tenth on either side, a train of its own closer. */
 #define ALONE_PART 8u
@@ -13,7 +15,9 @@
 #define AVOIDED_PPM 1000u
 /* A path that carries less is reckoned as if it carried that: no plan takes more than a thousand times as long. */
 #define LOWEST_PPM 1000u
-#define PPB        UINT64_C(1000000000)
+/* What several senders got together beyond one alone: less than that is nothing. */
+#define TOGETHER_PART 4u
+#define PPB           UINT64_C(1000000000)
 
 uint16_t source_path_site(const struct source *source, uint16_t node)
 {
@@ -68,11 +72,6 @@ static uint64_t measured_bps(const struct plan_path *path, uint64_t most_bps)
     return plan_path_at_least(path) ? most_bps : MIN(path->avb_kbps * UINT64_C(1000), most_bps);
 }
 
-static uint64_t ends_bps(const struct plan_request *request, uint16_t from, uint16_t to)
-{
-    return MIN(request->nodes[from].up_bps, request->nodes[to].down_bps);
-}
-
 /* By a train of its own: one was asked for in a round, or the interval is closer than that of a train for its sender's line. */
 static bool is_measured_alone(const struct source *source, uint16_t from, uint16_t to)
 {
@@ -90,8 +89,8 @@ static void share_measured(const struct source *source, struct shares *shares)
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++) {
             bool looked = source_is_measured(request, from, from);
-            uint64_t most_bps = ends_bps(request, from, to);
-            if (from != to && source_is_measured(request, from, to) &&
+            uint64_t most_bps = plan_ends_bps(request, from, to);
+            if (from != to && to != request->source && source_is_measured(request, from, to) &&
                 (!looked || is_measured_alone(source, from, to)))
                 share_add(shares, measured_bps(&request->paths[from][to], most_bps), most_bps, 1);
         }
@@ -105,11 +104,13 @@ static void share_passed(const struct source *source, struct shares *shares)
     unsigned slow = 0, passed = 0;
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++) {
-            if (from == to || !source_is_measured(request, from, from))
+            if (from == to || to == request->source || !source_is_measured(request, from, from))
                 continue;
             bool measured = source_is_measured(request, from, to);
             passed += !measured;
-            slow += measured && !is_measured_alone(source, from, to);
+            uint64_t most_bps = plan_ends_bps(request, from, to);
+            bool explained = measured_bps(&request->paths[from][to], most_bps) >= most_bps / 4 * 3;
+            slow += measured && !explained && !is_measured_alone(source, from, to);
         }
     unsigned narrow = MIN(slow / PASSED_PART, passed);
     share_add(shares, PASSED_PPM, PLAN_WHOLE_PPM, narrow);
@@ -133,43 +134,88 @@ static uint64_t widest_bps(const struct plan_request *request, uint16_t node)
     uint64_t most_bps = 0;
     for (uint16_t to = 0; to < request->node_count; to++)
         if (to != node && source_is_measured(request, node, to))
-            most_bps = MAX(most_bps, measured_bps(&request->paths[node][to], ends_bps(request, node, to)));
+            most_bps =
+                MAX(most_bps, measured_bps(&request->paths[node][to], plan_ends_bps(request, node, to)));
     return most_bps;
 }
 
-/* Lines of which nothing is known are like those that were measured: by the share of their interfaces, and by how much more
- * they carry than one path alone. */
-static void guess_lines(struct plan_request *request, bool last)
+/* What this job's trains found that may be the line, or all of their paths alike; UINT64_MAX: nothing. */
+static uint64_t looked_bps(const struct node *node, const struct source *source, uint16_t sender)
 {
+    uint16_t site = source_path_site(source, sender);
+    const struct pair_result *result = pairs_result(node, site, site);
+    bool newest = result->maybe_bps != 0 && result->maybe_ns >= source->survey.rounds.begun_ns;
+    return newest ? result->maybe_bps : UINT64_MAX;
+}
+
+static void assume(struct plan_path *line, uint64_t bps)
+{
+    line->avb_kbps = (uint32_t)MAX(bps / 1000, UINT64_C(1));
+    line->avb_low_kbps = line->avb_high_kbps = 0;
+}
+
+/* Several senders together got no more than one of them alone, and less than they sent: that is the line in. */
+static void guess_lines_in(struct plan_request *request)
+{
+    if (request->avb_of == PLAN_AVB_MEASURED)
+        return;
+    for (uint16_t to = 0; to < request->node_count; to++) {
+        struct plan_path *line = &request->lines_in[to];
+        uint64_t offered_bps = gather_offered_bps(request->nodes[to].down_bps, request->node_count - 1u);
+        uint32_t alone_kbps = 0;
+        for (uint16_t from = 0; from < request->node_count; from++)
+            if (from != to && source_is_measured(request, from, to))
+                alone_kbps = MAX(alone_kbps, request->paths[from][to].avb_kbps);
+        if (plan_path_at_least(line) && line->avb_kbps < offered_bps / 1000 &&
+            line->avb_kbps < alone_kbps + alone_kbps / TOGETHER_PART &&
+            line->avb_kbps > alone_kbps - alone_kbps / TOGETHER_PART)
+            assume(line, MAX(line->avb_kbps, alone_kbps) * UINT64_C(1000));
+    }
+}
+
+/* Lines of which nothing is known are like those that were measured: by the share of their interfaces, and by how much more
+ * they carry than one path alone; but for what their own trains found. */
+static void guess_lines(const struct node *node, struct source *source, bool last)
+{
+    struct plan_request *request = &source->request;
     if (request->avb_of == PLAN_AVB_MEASURED) /* a guess is none */
         return;
-    struct shares of_interface = {.count = 0}, of_path = {.count = 0};
-    for (uint16_t node = 0; node < request->node_count; node++) {
-        uint64_t up_bps = request->nodes[node].up_bps, path_bps = widest_bps(request, node);
-        if (!source_is_measured(request, node, node))
+    struct shares of_interface = {.count = 0}, of_path = {.count = 0}, of_maybe = {.count = 0};
+    for (uint16_t sender = 0; sender < request->node_count; sender++) {
+        uint64_t up_bps = request->nodes[sender].up_bps, path_bps = widest_bps(request, sender);
+        if (!source_is_measured(request, sender, sender)) {
+            uint64_t found_bps = looked_bps(node, source, sender);
+            if (found_bps != UINT64_MAX)
+                share_add(&of_maybe, found_bps, up_bps, 1);
             continue;
-        const struct plan_path *line = &request->paths[node][node];
+        }
+        const struct plan_path *line = &request->paths[sender][sender];
         share_add(&of_interface, measured_bps(line, up_bps), up_bps, 1);
         if (path_bps != 0)
             share_add(&of_path,
                       plan_path_at_least(line) ? UINT64_MAX / PLAN_WHOLE_PPM : measured_bps(line, up_bps),
                       path_bps, 1);
     }
-    for (uint16_t node = 0; node < request->node_count; node++) {
-        struct plan_path *line = &request->paths[node][node];
-        uint64_t up_bps = request->nodes[node].up_bps, path_bps = widest_bps(request, node);
+    if (of_interface.count == 0)
+        of_interface = of_maybe;
+    for (uint16_t sender = 0; sender < request->node_count; sender++) {
+        struct plan_path *line = &request->paths[sender][sender];
+        uint64_t up_bps = request->nodes[sender].up_bps, path_bps = widest_bps(request, sender);
         uint64_t guess_bps = muldiv64(up_bps, share_like(&of_interface, last), PLAN_WHOLE_PPM);
         if (path_bps != 0)
             guess_bps = MIN(guess_bps, muldiv64(path_bps, share_like(&of_path, last), PLAN_WHOLE_PPM));
-        if (guess_bps < up_bps && !plan_path_counts(request->avb_of, line)) {
-            line->avb_kbps = (uint32_t)MAX(guess_bps / 1000, UINT64_C(1));
-            line->avb_low_kbps = line->avb_high_kbps = 0;
-        }
+        uint64_t found_bps = looked_bps(node, source, sender);
+        if (found_bps != UINT64_MAX)
+            guess_bps = MAX(found_bps, path_bps);
+        bool less = found_bps != UINT64_MAX && plan_path_at_least(line) &&
+                    line->avb_kbps * UINT64_C(1000) < guess_bps;
+        if (guess_bps < up_bps && (less || !plan_path_counts(request->avb_of, line)))
+            assume(line, guess_bps);
     }
 }
 
 /* What nothing is known of, once something is. */
-void source_guess(struct job *job)
+void source_guess(const struct node *node, struct job *job)
 {
     const struct source_survey *survey = &job->source->survey;
     struct plan_request *request = &job->source->request;
@@ -177,11 +223,12 @@ void source_guess(struct job *job)
     struct shares shares;
     if (survey->rounds.count == 0)
         return;
+    guess_lines(node, job->source, last);
+    guess_lines_in(request);
     share_paths(job->source, last, &shares);
     if (shares.count > 0)
         request->assumed_ppm =
             survey->guess == GUESS_AVOID ? AVOIDED_PPM : MAX(share_like(&shares, last), 1u);
-    guess_lines(request, last);
 }
 
 /* Paths of the plan of which nothing fresh is known; *need_ppm: the most that one is to carry, as a share. */
@@ -196,7 +243,7 @@ static unsigned unknown_paths(const struct source *source, uint64_t *need_ppm)
             struct plan_edge edge = plan->trees[tree].edges[index];
             uint64_t rate_bps = plan_edge_rate_bps(plan, tree, edge.to);
             uint64_t share_ppm =
-                muldiv64(rate_bps, PLAN_WHOLE_PPM, ends_bps(&source->request, edge.from, edge.to));
+                muldiv64(rate_bps, PLAN_WHOLE_PPM, plan_ends_bps(&source->request, edge.from, edge.to));
             if (plan_known_starts(&plan->into_known[tree][edge.to]))
                 continue;
             *need_ppm = MAX(*need_ppm, share_ppm);

@@ -126,7 +126,7 @@ bool source_make_request(struct node *node, struct job *job, uint64_t now_ns, st
     struct plan_request *request = &job->source->request;
     do {
         begin_request(node, job, now_ns);
-        source_guess(job);
+        source_guess(node, job);
         if (!add_rules(job, err))
             return false;
         source_forbid_narrow(node, job);

@@ -39,8 +39,9 @@ void source_take_available(struct node *node, uint16_t peer, const struct contro
         const struct wire_available_peer *entry = &available->peers[index];
         uint16_t to = table_site(node, entry->peer.text);
         uint32_t high_kbps = entry->high_kbps == UINT32_MAX ? 0 : entry->high_kbps;
-        if (to != UINT16_MAX)
-            path_table_set_available(node->paths, from, to, entry->avail_kbps, entry->low_kbps, high_kbps,
+        uint16_t sender = entry->line_in != 0 ? PATH_SITE_ANY : from;
+        if (to != UINT16_MAX && (entry->line_in == 0 || to == from))
+            path_table_set_available(node->paths, sender, to, entry->avail_kbps, entry->low_kbps, high_kbps,
                                      elapsed_ns(now_ns, entry->age_ms * NS_PER_MS));
     }
 }
@@ -84,6 +85,28 @@ static void fill_node(const struct path_site *site, struct plan_node *filled)
     filled->leaf = site->leaf;
 }
 
+/* What a path carries its two lines carry: of one that is known roughly, the lower end. Where both contradict, the line
+ * has become slower since, or the path faster, and it stays as it was measured. */
+static void raise_low_end(struct plan_path *line, const struct plan_path *path)
+{
+    uint32_t kbps = plan_path_at_least(path) ? path->avb_low_kbps : path->avb_kbps;
+    bool both = plan_path_counts(PLAN_AVB_MEASURED, line) && plan_path_counts(PLAN_AVB_MEASURED, path);
+    if (!both || plan_path_at_least(line) || kbps >= line->avb_high_kbps)
+        return;
+    line->avb_kbps = MAX(line->avb_kbps, kbps);
+    line->avb_low_kbps = MAX(line->avb_low_kbps, path->avb_low_kbps);
+}
+
+static void raise_low_ends(struct plan_request *request)
+{
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            if (from != to) {
+                raise_low_end(&request->paths[from][from], &request->paths[from][to]);
+                raise_low_end(&request->lines_in[to], &request->paths[from][to]);
+            }
+}
+
 void source_fill_request(const struct node *node, struct job *job, uint64_t now_ns)
 {
     struct plan_request *request = &job->source->request;
@@ -92,6 +115,9 @@ void source_fill_request(const struct node *node, struct job *job, uint64_t now_
         site_of[index] = table_site(node, request->nodes[index].name);
         fill_node(path_table_site(node->paths, site_of[index]), &request->nodes[index]);
     }
+    for (uint16_t to = 0; to < request->node_count; to++)
+        request->lines_in[to] =
+            path_table_path(node->paths, PATH_SITE_ANY, site_of[to], job->source->known_since_ns, now_ns);
     request->nodes[request->source].leaf = false;
     request->shared_count = node->paths->shared_count;
     memcpy(request->shared, node->paths->shared, sizeof(request->shared));
@@ -99,4 +125,5 @@ void source_fill_request(const struct node *node, struct job *job, uint64_t now_
         for (uint16_t to = 0; to < request->node_count; to++)
             request->paths[from][to] =
                 path_table_path(node->paths, site_of[from], site_of[to], job->source->known_since_ns, now_ns);
+    raise_low_ends(request);
 }

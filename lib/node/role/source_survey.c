@@ -9,7 +9,15 @@
 #include "node/train/asked.h"
 #include "node/train/pairs.h"
 
+/* So many paths to one node, which differ by less than such a part, may share its line. */
+#define ALIKE_LEAST 4u
+#define ALIKE_PART  5u
+/* Such a part of the sites has narrow lines out. */
+#define NARROW_PART 4u
+
 /* Whose trees follow what is measured; by another metric it would only be known what can't be changed. */
+_Static_assert(ROUNDS_ANY == PATH_SITE_ANY, "rounds name lines in as the table of paths does");
+
 static bool metric_minds(const struct job_spec *spec)
 {
     switch ((enum plan_metric)(spec->metric == PLAN_METRIC_DCMST ? spec->dcmst_of : spec->metric)) {
@@ -82,6 +90,73 @@ static void add_line(const struct node *node, struct source *source, uint16_t se
         if (to != sender && request->paths[sender][to].rtt_us != PLAN_RTT_UNKNOWN)
             one.rtt_ns = MAX(one.rtt_ns, request->paths[sender][to].rtt_us * NS_PER_US);
     rounds_add(&source->survey.rounds, &one);
+}
+
+/* Lines out are found to be narrow, or may be, of a part of the sites: then lines in may be, too. */
+static bool found_narrow(const struct plan_request *request)
+{
+    unsigned narrow = 0;
+    for (uint16_t node = 0; node < request->node_count; node++) {
+        const struct plan_path *line = &request->paths[node][node];
+        if (plan_path_limits(request->avb_of, line) &&
+            line->avb_kbps * UINT64_C(1000) < request->nodes[node].up_bps / 2)
+            narrow++;
+    }
+    return narrow >= 2 && narrow >= request->node_count / NARROW_PART;
+}
+
+static bool is_narrow(const struct plan_request *request, uint16_t from, uint16_t to)
+{
+    const struct plan_path *path = &request->paths[from][to];
+    return from != to && source_is_measured(request, from, to) && !plan_path_at_least(path) &&
+           path->avb_kbps * UINT64_C(1000) < plan_ends_bps(request, from, to) / 4 * 3;
+}
+
+/* Several paths to that node were measured, and nearly all carry as much, less than the ends allow: as if they shared its line. */
+static bool are_alike(const struct plan_request *request, uint16_t to)
+{
+    unsigned count = 0, most = 0;
+    for (uint16_t from = 0; from < request->node_count; from++) {
+        unsigned near = 0;
+        uint32_t own_kbps = request->paths[from][to].avb_kbps;
+        if (!is_narrow(request, from, to))
+            continue;
+        count++;
+        for (uint16_t other = 0; other < request->node_count; other++) {
+            uint32_t kbps = request->paths[other][to].avb_kbps;
+            uint32_t less_kbps = MIN(own_kbps, kbps), more_kbps = MAX(own_kbps, kbps);
+            near += is_narrow(request, other, to) && more_kbps - less_kbps <= own_kbps / ALIKE_PART;
+        }
+        most = MAX(most, near);
+    }
+    return most >= MIN(ALIKE_LEAST, request->node_count - 2u) && most >= count - count / 4;
+}
+
+/* The lines in of which nothing is known, where there is a reason to ask. */
+static void add_lines_in(const struct node *node, struct source *source)
+{
+    const struct plan_request *request = &source->request;
+    unsigned alike = 0;
+    if (source->survey.rounds.looked_in)
+        return;
+    for (uint16_t to = 0; to < request->node_count; to++)
+        alike += are_alike(request, to);
+    bool narrow = alike >= 2 || found_narrow(request);
+    for (uint16_t to = 0; to < request->node_count; to++) {
+        uint16_t site = source_path_site(source, to);
+        struct round_edge one = {.from = ROUNDS_ANY,
+                                 .to = site,
+                                 .asker_ns = site == PATH_SITE_SELF ? 0 : node->peers[site - 1].rtt_min_ns,
+                                 .port_bps = request->nodes[to].down_bps,
+                                 .in = true};
+        if (to == request->source || request->lines_in[to].avb_kbps != 0 ||
+            !(narrow || are_alike(request, to)))
+            continue;
+        for (uint16_t from = 0; from < request->node_count; from++)
+            if (from != to && request->paths[from][to].rtt_us != PLAN_RTT_UNKNOWN)
+                one.rtt_ns = MAX(one.rtt_ns, request->paths[from][to].rtt_us * NS_PER_US);
+        rounds_add(&source->survey.rounds, &one);
+    }
 }
 
 /* Of whom the plan has send to several what the line carries is not known: theirs are to be measured, too; a look is at
@@ -170,6 +245,7 @@ enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_
             add_edge(node, source, edge);
         }
     survey->hoped |= add_lines(node, source, &goal);
+    add_lines_in(node, source);
     if (!rounds_begin(&survey->rounds, &goal, now_ns))
         return settle(survey, &goal);
     memset(survey->steps, 0, sizeof(survey->steps));
@@ -179,11 +255,17 @@ enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_
     return SURVEY_BEGUN;
 }
 
+/* Of whom an edge's measurement is asked. */
+static uint16_t sender_of(const struct round_edge *edge)
+{
+    return edge->in ? edge->to : edge->from;
+}
+
 static unsigned open_of(const struct source_survey *survey, uint16_t from)
 {
     unsigned open = 0;
     for (uint16_t place = 0; place < survey->rounds.edge_count; place++)
-        open += survey->rounds.edges[place].from == from && survey->steps[place] == SURVEY_ASKED;
+        open += sender_of(&survey->rounds.edges[place]) == from && survey->steps[place] == SURVEY_ASKED;
     return open;
 }
 
@@ -226,7 +308,7 @@ bool source_survey_over(struct node *node, struct job *job, uint64_t now_ns)
     for (uint16_t place = 0; place < survey->rounds.edge_count; place++) {
         const struct round_edge *edge = &survey->rounds.edges[place];
         uint8_t *step = &survey->steps[place];
-        if (*step == SURVEY_WAITS && open_of(survey, edge->from) < ASKED_OF_ONE_MAX)
+        if (*step == SURVEY_WAITS && open_of(survey, sender_of(edge)) < ASKED_OF_ONE_MAX)
             *step = ask(node, &survey->rounds, edge, now_ns);
         if (*step == SURVEY_ASKED && !pairs_result(node, edge->from, edge->to)->asked)
             *step = SURVEY_OVER;
