@@ -3,8 +3,9 @@
  * By the receiver's clock alone. Where the line holds them up, what it carries in all stays the same while one
  * sender's train begins or ends, and each gets less of it the more others send: so who gets much less at one time
  * than at another, while as much comes in all as ever, was held up by the line, and another one took his place. A
- * path of his own gives each as much throughout. Two senders have to say so, and what they lost be half of the
- * line: what others' traffic takes from one of them is missing in all. Unhampered, what came in all is "at least".
+ * path of his own gives each as much throughout. What senders lost between two such times, in all, has to be 0.4 of the
+ * line, or 0.6 with what they gained: what others' traffic takes from one of them is missing in all. Unhampered, what
+ * came in all is "at least".
  *
  * Sans-IO; rates in bit/s on the wire. */
 #pragma once
@@ -28,12 +29,13 @@ struct gather {
     struct gather_arrival arrivals[GATHER_SENDERS_MAX * GATHER_PACKETS_MAX]; /* in the order of their times */
 };
 
-/* At which each sends, for a receiver with such a port. */
+/* At which each sends, for a receiver with such a port: 1 Mbit/s at least. */
 uint64_t gather_rate_bps(uint64_t port_bps);
 /* What one of GATHER_SENDERS_MAX trains takes, which have so many bytes together. */
 uint64_t gather_train_ns(uint64_t port_bps, uint64_t bytes);
-/* The most that so many senders bring at a time, but for what one brings: less than that was held up. */
+/* What so many senders bring at a time, less what one brings: a line that is told below that held them up. */
 uint64_t gather_offered_bps(uint64_t port_bps, unsigned senders);
+/* Nothing has come. */
 void gather_begin(struct gather *gather);
 /* A packet of the train of a sender below GATHER_SENDERS_MAX, in any order. What there is no place for counts for
  * nothing. */

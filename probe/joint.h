@@ -41,7 +41,7 @@ struct joint_part {
     double share;  /* of the rate, by which it may err */
     bool beside;   /* another sender's train may have held it up */
     bool rough;    /* some of it was lost, so the rate is a rough one */
-    bool overrun;  /* half of it or more was lost: the rate is that at which the rest came */
+    bool overrun;  /* more than a third of it was lost: the rate is that at which the rest came */
     bool few;      /* next to nothing of it came: the rate is an upper end, and tells of its own path alone */
     bool aside;    /* it tells nothing of the line: joint_choose says so */
     bool wide;     /* its path carries so much by itself that it was not what held it up */

@@ -20,6 +20,9 @@
  * Where there was none, and the plan is likely to take ROUNDS_LOOK_TIMES as long, the next round is one,
  * if all lines go into its time.
  *
+ * Where lines are found narrow, one round is a look at lines in (probe/gather.h), each by several senders at once,
+ * within ROUNDS_IN_PPM of the plan's time; their bytes count for their receivers.
+ *
  * Sites are numbers below ROTATION_NODES_MAX. Sans-IO. */
 #pragma once
 

@@ -120,8 +120,8 @@ struct plan_request {
     /* [from][to]; of a node to itself: its line, the way out behind its interface that all of its paths share, as far as
      * that was measured, or without an interval, as it is guessed by others' lines. */
     struct plan_path paths[PLAN_NODES_MAX][PLAN_NODES_MAX];
-    /* By node: its line in, the way behind its interface that all paths to it share, as far as that was measured; of rates
-     * alone. */
+    /* By node: its line in, the way behind its interface that all paths to it share, as far as that was measured: `avb_`
+     * fields alone. */
     struct plan_path lines_in[PLAN_NODES_MAX];
     /* Of the slower one of its ends (plan_ends_bps), what a path is taken to carry of which nothing is known; 0: all of it. */
     uint32_t assumed_ppm;

@@ -358,14 +358,14 @@ struct control_available {
     struct wire_available_peer peers[CONTROL_AVAILABLES_MAX];
 };
 
-/* Somebody who is neither may want to know of a path: its sender measures it, by its own rules and within
- * its own budget. */
 enum probe_what {
     PROBE_WHAT_PATH,    /* the asked one's path to `to`, or its line out */
     PROBE_WHAT_LINE_IN, /* the asked one's line in; `to` is its own name */
-    PROBE_WHAT_PART,    /* one train to who asks and is `to`, beside others' trains; no answer follows */
+    PROBE_WHAT_PART,    /* one train to who asks, beside others' trains; no answer follows */
     PROBE_WHAT_COUNT
 };
+/* Somebody who is neither end may want to know of a path: its sender measures it, a line in whose it is, each by its
+ * own rules and within its own budget. */
 #define CONTROL_PROBE_ASK_FIELDS(FIELD)                                                                      \
     FIELD(u32, ask)      /* of who asks: it comes back */                                                    \
     FIELD(name, to)      /* the other end; the asked one: its line, which all of its paths share */          \

@@ -7,7 +7,7 @@
 
 #define WIRE_TRAIN_BACKGROUND 1u /* nobody waits for it: who has jobs takes little of such */
 #define WIRE_TRAIN_GATHERED                                                                                  \
-    2u /* the receiver has asked several for one at a time: it reads them, and tells nobody */
+    2u /* the receiver has asked several for one at a time: it reads them, and reports none that it waits for */
 #define WIRE_TRAIN_TURNS_SHIFT                                                                               \
     8 /* of a joint train the upper byte says that each so-many-th packet goes to this peer */
 #define WIRE_TRAIN_TURNS_MAX 16u

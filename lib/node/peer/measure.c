@@ -266,8 +266,7 @@ void measure_report_available(struct node *node, uint16_t asker, uint64_t now_ns
             entry->high_kbps = entry->high_kbps == 0 ? UINT32_MAX : entry->high_kbps;
             report.fixed.count++;
         }
-        bool last = in;
-        if (report.fixed.count == CONTROL_AVAILABLES_MAX || (last && report.fixed.count > 0)) {
+        if (report.fixed.count == CONTROL_AVAILABLES_MAX || (in && report.fixed.count > 0)) {
             post(node, asker, CONTROL_AVAILABLE, &report);
             report = (struct control_available){0};
         }

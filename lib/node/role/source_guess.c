@@ -154,7 +154,7 @@ static void assume(struct plan_path *line, uint64_t bps)
     line->avb_low_kbps = line->avb_high_kbps = 0;
 }
 
-/* Several senders together got no more than one of them alone, and less than they sent: that is the line in. */
+/* Several senders together got as much as the fastest alone, to a quarter, and less than they sent: that is the line in. */
 static void guess_lines_in(struct plan_request *request)
 {
     if (request->avb_of == PLAN_AVB_MEASURED)

@@ -15,9 +15,9 @@
 /* Such a part of the sites has narrow lines out. */
 #define NARROW_PART 4u
 
-/* Whose trees follow what is measured; by another metric it would only be known what can't be changed. */
 _Static_assert(ROUNDS_ANY == PATH_SITE_ANY, "rounds name lines in as the table of paths does");
 
+/* Whose trees follow what is measured; by another metric it would only be known what can't be changed. */
 static bool metric_minds(const struct job_spec *spec)
 {
     switch ((enum plan_metric)(spec->metric == PLAN_METRIC_DCMST ? spec->dcmst_of : spec->metric)) {
@@ -256,7 +256,7 @@ enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_
 }
 
 /* Of whom an edge's measurement is asked. */
-static uint16_t sender_of(const struct round_edge *edge)
+static uint16_t measurer_of(const struct round_edge *edge)
 {
     return edge->in ? edge->to : edge->from;
 }
@@ -265,7 +265,7 @@ static unsigned open_of(const struct source_survey *survey, uint16_t from)
 {
     unsigned open = 0;
     for (uint16_t place = 0; place < survey->rounds.edge_count; place++)
-        open += sender_of(&survey->rounds.edges[place]) == from && survey->steps[place] == SURVEY_ASKED;
+        open += measurer_of(&survey->rounds.edges[place]) == from && survey->steps[place] == SURVEY_ASKED;
     return open;
 }
 
@@ -308,7 +308,7 @@ bool source_survey_over(struct node *node, struct job *job, uint64_t now_ns)
     for (uint16_t place = 0; place < survey->rounds.edge_count; place++) {
         const struct round_edge *edge = &survey->rounds.edges[place];
         uint8_t *step = &survey->steps[place];
-        if (*step == SURVEY_WAITS && open_of(survey, sender_of(edge)) < ASKED_OF_ONE_MAX)
+        if (*step == SURVEY_WAITS && open_of(survey, measurer_of(edge)) < ASKED_OF_ONE_MAX)
             *step = ask(node, &survey->rounds, edge, now_ns);
         if (*step == SURVEY_ASKED && !pairs_result(node, edge->from, edge->to)->asked)
             *step = SURVEY_OVER;

@@ -169,6 +169,13 @@ static void set_goal(struct node *node)
     all->cost.bytes += goal->node_count * goal->train_bytes;
     all->cost.node_bytes += goal->train_bytes;
     all->cost.duration_ns += goal->node_count * (all->lasts_ns + all->goal.lead_ns);
+    /* Lines in: each site has one, and sends to as many others' as send to its own. */
+    uint64_t train_ns = gather_train_ns(slowest_bps, LINE_IN_BYTES);
+    all->cost.trains += goal->node_count * GATHER_SENDERS_MAX;
+    all->cost.bytes += goal->node_count * LINE_IN_BYTES;
+    all->cost.node_bytes += LINE_IN_BYTES;
+    all->cost.duration_ns +=
+        (goal->node_count + 1u) * (train_ns + train_ns / 2) + all->rtt_ns + PAIRS_REPLY_NS;
 }
 
 bool all_reckon(struct node *node, bool order, uint64_t now_ns, struct err *err)
@@ -346,8 +353,8 @@ static uint64_t port_in_bps(const struct node *node, uint16_t site)
     return told_bps != 0 ? told_bps : node->config.ports[0].rate_bps;
 }
 
-/* When paths are known, the lines that they share are asked for: out, few at a time, then in, all at once, whose trains
- * come one behind the other. False: none is left. */
+/* When paths are known, the lines that they share are asked for: out, few at a time, then in, all of them together, each
+ * to begin half a train after the one before ends. False: none is left. */
 static bool ask_lines(struct node *node, uint64_t now_ns)
 {
     struct all *all = node->all;

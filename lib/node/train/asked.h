@@ -50,7 +50,7 @@ void asked_init(struct node *node, uint64_t now_ns);
 void asked_take(struct node *node, uint16_t asker, const struct wire_probe_ask *ask, uint64_t now_ns);
 /* What may be sent for others by now. */
 uint64_t asked_left(struct node *node, uint64_t now_ns);
-/* Bytes to be sent for others beside that, off the same budget. False: there are not so many left. */
+/* Bytes to be sent, or brought in, for others beside that, off the same budget. False: there are not so many left. */
 bool asked_spend(struct node *node, uint64_t bytes, uint64_t now_ns);
 /* What was asked for by that number can't be measured. */
 void asked_decline(struct node *node, uint16_t asker, uint32_t id, enum probe_answer word, const char *why);

@@ -101,7 +101,7 @@ static void refuse(struct node *node, uint16_t peer, uint32_t train, enum train_
         is_over(node->train_in, peer, train);
 }
 
-/* Who has asked for it has not ended yet. */
+/* This node still waits for it. */
 static bool is_awaited(const struct train_in *in, const struct train_slot *slot)
 {
     return slot->gathered && (in->gather_mask >> slot->peer & 1) != 0;

@@ -4,7 +4,8 @@
  * of it; else its sender is told why, once, and its packets are dropped. A report follows when every packet came, or
  * when the last one is overdue by TRAIN_GRACE_NS, or the next train of the same peer begins. One that another peer's
  * train came between is no measurement, whoever was first: its report says busy, too. No packet is ever answered by
- * itself, and all that trains can make a node send is about three bytes a packet that it took. */
+ * itself, and all that trains can make a node send is about three bytes a packet that it took. No report follows of one
+ * that this node gathers (line_in.h). */
 #pragma once
 
 #include "node/packet.h"
@@ -22,7 +23,7 @@
 /* One that comes in. */
 struct train_slot {
     uint16_t peer; /* whose it is; PEER_NONE: the slot is free */
-    bool joint;    /* only a part of it comes here */
+    bool joint;    /* others may come beside it: a part of a joint train, or gathered */
     bool gathered; /* one of several that this node has asked for: train_in_gathered takes it */
     bool crossed;  /* packets of another peer's train that was not taken came by its port meanwhile … */
     bool beside;   /* … or of one that was */

@@ -15,7 +15,7 @@
 #define LINE_IN_PARTS_MAX   16              /* that wait to be sent */
 #define LINE_IN_OF_ONE_MAX  2               /* … to one peer */
 #define LINE_IN_BYTES       400000u         /* of all trains together, at most */
-#define LINE_IN_WAIT_NS_MAX (10 * NS_PER_S) /* of what waits, nothing else can be asked for */
+#define LINE_IN_WAIT_NS_MAX (10 * NS_PER_S) /* longer waits are cut to that: what waits keeps others off */
 
 /* A train that waits for its time. */
 struct line_in_part {
@@ -40,8 +40,10 @@ struct line_in {
     struct line_in_part parts[LINE_IN_PARTS_MAX];
 };
 
-/* Its own line is to be measured, or a part is wanted: what can't be done is answered at once, and a part not at all. */
+/* Its own line is to be measured, or a part is wanted: what can't be done is answered at once, or when its time has come,
+ * and a part not at all. */
 void line_in_take(struct node *node, uint16_t asker, const struct wire_probe_ask *ask, uint64_t now_ns);
+/* Parts whose time has come; its own line. */
 void line_in_tick(struct node *node, uint64_t now_ns);
 uint64_t line_in_next_ns(const struct node *node); /* when that is due; TIME_NEVER: nothing is */
 /* The peer has lost its state: it waits for nothing any more. */

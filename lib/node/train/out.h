@@ -127,4 +127,4 @@ uint64_t train_out_give_up_ns(const struct node *node);
 /* All that is under way is forgotten, but what another node gathers. */
 void train_out_stop(struct node *node);
 bool train_out_room(const struct node *node); /* another one may begin */
-bool train_out_idle(const struct node *node); /* nothing is under way but such */
+bool train_out_idle(const struct node *node); /* nothing is under way but what another node gathers */

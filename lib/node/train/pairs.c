@@ -173,7 +173,7 @@ static bool is_estimate(const struct node *node, const struct pair_open *open,
     return ctl_estimate_valid(&record, &err);
 }
 
-/* Found roughly, it is less rather than more. "At least" less than that does not end it. */
+/* A refused value is a hint: its lower end, unless the interval is narrow. "At least" less than that does not end it. */
 static void note_maybe(struct pair_result *result, uint64_t now_ns)
 {
     const struct estimate *estimate = &result->estimate;

@@ -54,7 +54,7 @@ struct pair_end {
 
 size_t pairs_bytes(const struct node_config *config); /* of arena */
 void pairs_init(struct node *node, struct arena *arena);
-/* The sender of that path is asked, by a message (or, itself, directly). False with the reason: it is not, for now. */
+/* Who measures is asked, the sender, or of a line in its receiver, by a message (or, itself, directly). False with the reason: it is not, for now. */
 bool pairs_ask(struct node *node, uint16_t from, uint16_t to, struct wire_probe_ask *ask, uint64_t now_ns,
                struct err *err);
 /* The same by names, for an operator: as long as it takes. */
