@@ -27,6 +27,12 @@ uint64_t gather_train_ns(uint64_t port_bps, uint64_t bytes)
     return transmit_ns(bytes / GATHER_SENDERS_MAX, gather_rate_bps(port_bps));
 }
 
+uint64_t gather_apart_ns(uint64_t port_bps, uint64_t bytes)
+{
+    uint64_t train_ns = gather_train_ns(port_bps, bytes);
+    return train_ns + train_ns / 2;
+}
+
 uint64_t gather_offered_bps(uint64_t port_bps, unsigned senders)
 {
     unsigned beside = MIN(senders, GATHER_STEPS); /* whose trains overlap */

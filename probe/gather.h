@@ -33,6 +33,8 @@ struct gather {
 uint64_t gather_rate_bps(uint64_t port_bps);
 /* What one of GATHER_SENDERS_MAX trains takes, which have so many bytes together. */
 uint64_t gather_train_ns(uint64_t port_bps, uint64_t bytes);
+/* From the begin of one receiver's trains to that of the next one's: they share senders' ports. */
+uint64_t gather_apart_ns(uint64_t port_bps, uint64_t bytes);
 /* What so many senders bring at a time, less what one brings: a line that is told below that held them up. */
 uint64_t gather_offered_bps(uint64_t port_bps, unsigned senders);
 /* Nothing has come. */

@@ -243,7 +243,7 @@ static uint64_t look_in(struct rounds *rounds, uint64_t most_ns)
             continue;
         edge.wait_ns = wait_ns;
         edge.trains = 1;
-        wait_ns += train_ns + train_ns / 2; /* they share few senders' ports */
+        wait_ns += gather_apart_ns(edge.port_bps, edge.bytes);
         last_ns = MAX(last_ns, end_ns);
         sum_bytes += edge.bytes;
         rounds->in_bytes[edge.to] += edge.bytes;

@@ -142,7 +142,7 @@ void node_narrow_line(const struct node *node, bool in, char *text, size_t room)
 {
     struct wire_available_peer line;
     const struct node_port_config *port = &node->config.ports[0];
-    uint64_t port_bps = in && port->down_bps != 0 ? port->down_bps : port->rate_bps;
+    uint64_t port_bps = in ? core_port_in_bps(port) : port->rate_bps;
     bool known = path_table_available(node->paths, in ? PATH_SITE_ANY : PATH_SITE_SELF, PATH_SITE_SELF,
                                       node->now_ns, &line);
     text[0] = '\0';

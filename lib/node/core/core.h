@@ -126,6 +126,12 @@ static inline void core_wake_jobs(struct node *node, uint64_t now_ns)
         node->jobs_tick_ns = now_ns;
 }
 
+/* What may come in by the port. */
+static inline uint64_t core_port_in_bps(const struct node_port_config *port)
+{
+    return port->down_bps != 0 ? port->down_bps : port->rate_bps;
+}
+
 /* Some job is known here that is not over, and has a plan that its sites have been told of. */
 static inline bool core_has_jobs(const struct node *node)
 {

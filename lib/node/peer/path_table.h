@@ -16,6 +16,12 @@
 /* As the sender of a path: all of them, by the line that they come in by. */
 #define PATH_SITE_ANY (NODE_PEERS_MAX + 1u)
 
+/* Who measures it: its sender, or of a line in whose it is. */
+static inline uint16_t path_measurer(uint16_t from, uint16_t to)
+{
+    return from == PATH_SITE_ANY ? to : from;
+}
+
 /* One direction of a pair: what was measured, and what was told of it from elsewhere. */
 struct path_record {
     uint64_t measured_ns; /* when this node learnt rtt_us and mtu */

@@ -76,6 +76,18 @@ static void add_edge(const struct node *node, struct source *source, struct plan
     rounds_add(&source->survey.rounds, &one);
 }
 
+/* Of the paths out of a node, or into it. */
+static uint64_t longest_rtt_ns(const struct plan_request *request, uint16_t node, bool in)
+{
+    uint64_t longest_us = 0;
+    for (uint16_t other = 0; other < request->node_count; other++) {
+        uint32_t rtt_us = in ? request->paths[other][node].rtt_us : request->paths[node][other].rtt_us;
+        if (other != node && rtt_us != PLAN_RTT_UNKNOWN)
+            longest_us = MAX(longest_us, (uint64_t)rtt_us);
+    }
+    return longest_us * NS_PER_US;
+}
+
 /* The line of a node that sends to several: one train more than its paths, which alone don't tell what they share. */
 static void add_line(const struct node *node, struct source *source, uint16_t sender, bool look)
 {
@@ -83,12 +95,10 @@ static void add_line(const struct node *node, struct source *source, uint16_t se
     uint16_t site = source_path_site(source, sender);
     struct round_edge one = {.from = site,
                              .to = site,
+                             .rtt_ns = longest_rtt_ns(request, sender, false),
                              .asker_ns = site == PATH_SITE_SELF ? 0 : node->peers[site - 1].rtt_min_ns,
                              .port_bps = request->nodes[sender].up_bps,
                              .look = look};
-    for (uint16_t to = 0; to < request->node_count; to++)
-        if (to != sender && request->paths[sender][to].rtt_us != PLAN_RTT_UNKNOWN)
-            one.rtt_ns = MAX(one.rtt_ns, request->paths[sender][to].rtt_us * NS_PER_US);
     rounds_add(&source->survey.rounds, &one);
 }
 
@@ -146,15 +156,13 @@ static void add_lines_in(const struct node *node, struct source *source)
         uint16_t site = source_path_site(source, to);
         struct round_edge one = {.from = ROUNDS_ANY,
                                  .to = site,
+                                 .rtt_ns = longest_rtt_ns(request, to, true),
                                  .asker_ns = site == PATH_SITE_SELF ? 0 : node->peers[site - 1].rtt_min_ns,
                                  .port_bps = request->nodes[to].down_bps,
                                  .in = true};
         if (to == request->source || request->lines_in[to].avb_kbps != 0 ||
             !(narrow || are_alike(request, to)))
             continue;
-        for (uint16_t from = 0; from < request->node_count; from++)
-            if (from != to && request->paths[from][to].rtt_us != PLAN_RTT_UNKNOWN)
-                one.rtt_ns = MAX(one.rtt_ns, request->paths[from][to].rtt_us * NS_PER_US);
         rounds_add(&source->survey.rounds, &one);
     }
 }
@@ -255,17 +263,12 @@ enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_
     return SURVEY_BEGUN;
 }
 
-/* Of whom an edge's measurement is asked. */
-static uint16_t measurer_of(const struct round_edge *edge)
-{
-    return edge->in ? edge->to : edge->from;
-}
-
 static unsigned open_of(const struct source_survey *survey, uint16_t from)
 {
     unsigned open = 0;
     for (uint16_t place = 0; place < survey->rounds.edge_count; place++)
-        open += measurer_of(&survey->rounds.edges[place]) == from && survey->steps[place] == SURVEY_ASKED;
+        open += path_measurer(survey->rounds.edges[place].from, survey->rounds.edges[place].to) == from &&
+                survey->steps[place] == SURVEY_ASKED;
     return open;
 }
 
@@ -308,7 +311,7 @@ bool source_survey_over(struct node *node, struct job *job, uint64_t now_ns)
     for (uint16_t place = 0; place < survey->rounds.edge_count; place++) {
         const struct round_edge *edge = &survey->rounds.edges[place];
         uint8_t *step = &survey->steps[place];
-        if (*step == SURVEY_WAITS && open_of(survey, measurer_of(edge)) < ASKED_OF_ONE_MAX)
+        if (*step == SURVEY_WAITS && open_of(survey, path_measurer(edge->from, edge->to)) < ASKED_OF_ONE_MAX)
             *step = ask(node, &survey->rounds, edge, now_ns);
         if (*step == SURVEY_ASKED && !pairs_result(node, edge->from, edge->to)->asked)
             *step = SURVEY_OVER;

@@ -170,12 +170,11 @@ static void set_goal(struct node *node)
     all->cost.node_bytes += goal->train_bytes;
     all->cost.duration_ns += goal->node_count * (all->lasts_ns + all->goal.lead_ns);
     /* Lines in: each site has one, and sends to as many others' as send to its own. */
-    uint64_t train_ns = gather_train_ns(slowest_bps, LINE_IN_BYTES);
     all->cost.trains += goal->node_count * GATHER_SENDERS_MAX;
     all->cost.bytes += goal->node_count * LINE_IN_BYTES;
     all->cost.node_bytes += LINE_IN_BYTES;
     all->cost.duration_ns +=
-        (goal->node_count + 1u) * (train_ns + train_ns / 2) + all->rtt_ns + PAIRS_REPLY_NS;
+        (goal->node_count + 1u) * gather_apart_ns(slowest_bps, LINE_IN_BYTES) + all->rtt_ns + PAIRS_REPLY_NS;
 }
 
 bool all_reckon(struct node *node, bool order, uint64_t now_ns, struct err *err)
@@ -319,7 +318,7 @@ void all_on_end(struct node *node, const struct pair_end *end, uint64_t now_ns)
 
 static bool ask_sender(struct node *node, uint16_t from, uint16_t to, uint64_t at_ns, uint64_t now_ns)
 {
-    uint16_t site = from == PATH_SITE_ANY ? to : from;
+    uint16_t site = path_measurer(from, to);
     uint64_t way_ns = site == PATH_SITE_SELF ? 0 : node->peers[site - 1].rtt_min_ns / 2;
     struct wire_probe_ask message = {.wait_us = (uint32_t)(elapsed_ns(at_ns, now_ns + way_ns) / NS_PER_US),
                                      .lasts_ms = (uint32_t)(node->all->lasts_ns / NS_PER_MS),
@@ -350,7 +349,7 @@ static uint64_t ask_line(struct node *node, uint16_t index, bool in, uint64_t at
 static uint64_t port_in_bps(const struct node *node, uint16_t site)
 {
     uint64_t told_bps = path_table_site(node->paths, site)->down_bps;
-    return told_bps != 0 ? told_bps : node->config.ports[0].rate_bps;
+    return told_bps != 0 ? told_bps : core_port_in_bps(&node->config.ports[0]);
 }
 
 /* When paths are known, the lines that they share are asked for: out, few at a time, then in, all of them together, each
@@ -367,8 +366,7 @@ static bool ask_lines(struct node *node, uint64_t now_ns)
         uint64_t at_ns = now_ns;
         for (uint16_t index = 0; index < lines; index++) {
             all->in_mask |= ask_line(node, index, true, at_ns, now_ns);
-            uint64_t train_ns = gather_train_ns(port_in_bps(node, all->site_of[index]), LINE_IN_BYTES);
-            at_ns += train_ns + train_ns / 2; /* they share senders' ports */
+            at_ns += gather_apart_ns(port_in_bps(node, all->site_of[index]), LINE_IN_BYTES);
         }
         all->line++;
     }

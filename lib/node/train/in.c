@@ -20,7 +20,7 @@ uint64_t train_in_budget(const struct node_config *config)
         return bytes;
     for (uint16_t index = 0; index < config->port_count; index++) {
         const struct node_port_config *port = &config->ports[index];
-        uint64_t down_bps = port->down_bps != 0 ? port->down_bps : port->rate_bps;
+        uint64_t down_bps = core_port_in_bps(port);
         bytes = MAX(bytes, bytes_within(down_bps, TRAIN_BUDGET_NS / TRAIN_BUDGET_PART));
     }
     return MAX(bytes, TRAIN_BUDGET_MIN);

@@ -96,7 +96,6 @@ static void decline(struct node *node, enum probe_answer word, const char *why)
 {
     struct line_in *in = node->line_in;
     in->open = false;
-    train_in_gather_end(node);
     asked_decline(node, in->asker, in->id, word, why);
 }
 
@@ -153,8 +152,7 @@ void line_in_take(struct node *node, uint16_t asker, const struct wire_probe_ask
 
 static uint64_t port_in_bps(const struct node *node)
 {
-    const struct node_port_config *port = &node->config.ports[0];
-    return port->down_bps != 0 ? port->down_bps : port->rate_bps;
+    return core_port_in_bps(&node->config.ports[0]);
 }
 
 /* Of one train. */
@@ -193,7 +191,7 @@ static void ask_peers(struct node *node, uint64_t now_ns)
         uint64_t early_ns = farthest_ns - node->peers[in->peers[place]].rtt_min_ns;
         asked += ask_peer(node, in->peers[place], early_ns + place * (lasts_ns / GATHER_STEPS));
     }
-    in->sent_trains = asked;
+    in->asked_trains = asked;
     in->bytes = asked * bytes;
     uint64_t over_ns = now_ns + farthest_ns + (GATHER_STEPS + in->count) * lasts_ns / GATHER_STEPS + QUEUE_NS;
     in->end_ns = MIN(in->end_ns, over_ns);
@@ -259,7 +257,7 @@ static void finish(struct node *node, uint64_t now_ns)
     gather_line(&in->gather, &end.estimate);
     estimate_clip(&end.estimate, port_in_bps(node));
     end.estimate.from_ns = end.estimate.until_ns = now_ns;
-    end.estimate.trains = in->sent_trains;
+    end.estimate.trains = in->asked_trains;
     end.estimate.bytes = in->bytes;
     path_table_set_estimate(node->paths, PATH_SITE_ANY, PATH_SITE_SELF, &end.estimate, now_ns);
     if (in->asker < node->peer_count && post_has_ample_room(node, in->asker))

@@ -28,10 +28,10 @@ struct line_in_part {
 struct line_in {
     bool open;
     bool begun;     /* peers were asked */
-    uint16_t asker; /* PEER_SELF: this node */
+    uint16_t asker; /* PEER_SELF: this node; PEER_NONE: who has lost its state */
     uint32_t id;    /* of the asker */
     uint64_t bytes; /* of all trains: at most, and once they were asked for, of so many: */
-    uint32_t sent_trains;
+    uint32_t asked_trains;
     uint64_t begin_ns, end_ns;
     uint16_t count; /* of senders */
     uint16_t peers[GATHER_SENDERS_MAX];

@@ -45,12 +45,6 @@ const char *pairs_site_name(const struct node *node, uint16_t site)
 
 /* ---- asking ---- */
 
-/* Who measures: the sender, or of a line in its receiver. */
-static uint16_t measurer_of(uint16_t from, uint16_t to)
-{
-    return from == PATH_SITE_ANY ? to : from;
-}
-
 static bool send(struct node *node, uint16_t site, const struct wire_probe_ask *ask, uint64_t now_ns)
 {
     if (site != PATH_SITE_SELF)
@@ -67,7 +61,7 @@ bool pairs_ask(struct node *node, uint16_t from, uint16_t to, struct wire_probe_
 {
     struct pairs *pairs = node->pairs;
     struct pair_result *result = result_of(pairs, from, to);
-    uint16_t site = measurer_of(from, to);
+    uint16_t site = path_measurer(from, to);
     const struct peer *peer = site == PATH_SITE_SELF ? NULL : &node->peers[site - 1];
     const char *name = pairs_site_name(node, site);
     if (result->asked)
@@ -156,7 +150,7 @@ static struct estimate estimate_of(const struct wire_probe_answer *fixed, uint64
 static void tell_table(struct node *node, const struct pair_end *end, uint64_t now_ns)
 {
     struct estimate now = known_at(&end->result->known, now_ns);
-    if (measurer_of(end->from, end->to) != PATH_SITE_SELF && now.avail_bps >= 1000)
+    if (path_measurer(end->from, end->to) != PATH_SITE_SELF && now.avail_bps >= 1000)
         path_table_set_estimate(node->paths, end->from, end->to, &now, now_ns);
 }
 
@@ -166,8 +160,8 @@ static bool is_estimate(const struct node *node, const struct pair_open *open,
 {
     struct err err;
     struct ctl_estimate record = {.estimate = *estimate};
-    bool line = open->to == measurer_of(open->from, open->to);
-    name_copy(record.from, NAME_BYTES, pairs_site_name(node, measurer_of(open->from, open->to)));
+    bool line = open->to == path_measurer(open->from, open->to);
+    name_copy(record.from, NAME_BYTES, pairs_site_name(node, path_measurer(open->from, open->to)));
     const char *other = strcmp(record.from, "line") == 0 ? "its" : "line";
     name_copy(record.to, NAME_BYTES, line ? other : pairs_site_name(node, open->to));
     return ctl_estimate_valid(&record, &err);
@@ -195,8 +189,9 @@ bool pairs_on_answer(struct node *node, uint16_t peer, const struct control_prob
     struct pairs *pairs = node->pairs;
     uint16_t from = peer == PEER_SELF ? PATH_SITE_SELF : (uint16_t)(peer + 1), place = 0;
     struct estimate estimate = estimate_of(&answer->fixed, now_ns);
-    while (place < pairs->open_count && (pairs->open[place].id != answer->fixed.ask ||
-                                         measurer_of(pairs->open[place].from, pairs->open[place].to) != from))
+    while (place < pairs->open_count &&
+           (pairs->open[place].id != answer->fixed.ask ||
+            path_measurer(pairs->open[place].from, pairs->open[place].to) != from))
         place++;
     if (place == pairs->open_count || !is_estimate(node, &pairs->open[place], &estimate))
         return false;
@@ -210,7 +205,7 @@ bool pairs_on_answer(struct node *node, uint16_t peer, const struct control_prob
     note_maybe(result, now_ns);
     if (known_take(&result->known, &estimate, now_ns))
         tell_table(node, end, now_ns);
-    bool line = end->to == measurer_of(end->from, end->to);
+    bool line = end->to == path_measurer(end->from, end->to);
     bool news = from != PATH_SITE_SELF && !line && estimate.kind != ESTIMATE_NONE;
     pairs->news_count += !result->news && news;
     result->news |= news;
@@ -225,7 +220,7 @@ bool pairs_give_up(struct node *node, uint64_t now_ns, struct pair_end *end)
         if (now_ns < pairs->open[place].give_up_ns)
             continue;
         struct pair_result *result = end_of(node, place, now_ns, end);
-        uint16_t site = measurer_of(end->from, end->to);
+        uint16_t site = path_measurer(end->from, end->to);
         bool down = site != PATH_SITE_SELF && node->peers[site - 1].state != PEER_UP;
         result->answer = down ? PROBE_LOST : PROBE_NO_REPLY;
         snprintf(result->why, sizeof(result->why), "%s %s", pairs_site_name(node, site),
@@ -239,7 +234,7 @@ bool pairs_waits_for(const struct node *node, uint16_t peer)
 {
     bool waits = false;
     for (uint16_t place = 0; place < node->pairs->open_count; place++)
-        waits |= measurer_of(node->pairs->open[place].from, node->pairs->open[place].to) == peer + 1u;
+        waits |= path_measurer(node->pairs->open[place].from, node->pairs->open[place].to) == peer + 1u;
     return waits;
 }
 
@@ -255,7 +250,7 @@ void pairs_forget(struct node *node, uint16_t peer, uint64_t now_ns)
 {
     struct pairs *pairs = node->pairs;
     for (uint16_t place = 0; place < pairs->open_count; place++)
-        if (measurer_of(pairs->open[place].from, pairs->open[place].to) == peer + 1)
+        if (path_measurer(pairs->open[place].from, pairs->open[place].to) == peer + 1)
             pairs->open[place].give_up_ns = now_ns;
     core_schedule(node, now_ns);
 }
