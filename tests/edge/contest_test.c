@@ -88,7 +88,7 @@ static void contest__waits_for_newcomers_where_order_is_kept(void **state)
         struct beside beside;
         begin(&beside, rows[index].rtt_ms, 4);
         beside.path.kept_jitter_ns = NS_PER_MS;
-        bql_wait_on_jump(&beside.path.wait, rows[index].jump_ms * NS_PER_MS, NS_PER_MS, BEGIN_NS);
+        path_wait_on_jump(&beside.path.wait, rows[index].jump_ms * NS_PER_MS, NS_PER_MS, BEGIN_NS);
         assert_in_range(found_ms(&beside, 20000, 400, 60), rows[index].least_ms, rows[index].most_ms);
     }
 }

@@ -33,14 +33,18 @@ void bql_path_init(struct bql_path *path, uint64_t packet_bytes, uint64_t rtt_ns
     bql_heed_init(&path->heed, now_ns);
 }
 
+static uint64_t gap_at(const struct bql_path *path, uint64_t rate_bps)
+{
+    return transmit_ns(path->packet_bytes, MAX(rate_bps, BQL_RATE_MIN_BPS));
+}
+
 static uint64_t kept_jitter_at(const struct bql_path *path, uint64_t rate_bps)
 {
     if (!path_delay_keeps_order(&path->delay))
         return 0;
-    uint64_t gap_ns = transmit_ns(path->packet_bytes, MAX(rate_bps, BQL_RATE_MIN_BPS));
     /* Not much more than was ever seen: else a crowd wants more queue than there is. */
     uint64_t most_ns = MAX(path_delay_jitter_ns(&path->delay), TARGET_BASE_NS);
-    return MIN(bql_wait_jump_ns(&path->wait, gap_ns), most_ns);
+    return MIN(path_wait_jump_ns(&path->wait, gap_at(path, rate_bps)), most_ns);
 }
 
 uint64_t bql_path_kept_jitter_ns(const struct bql_path *path)
@@ -50,7 +54,7 @@ uint64_t bql_path_kept_jitter_ns(const struct bql_path *path)
 
 uint64_t bql_path_waiting_ns(const struct bql_path *path)
 {
-    return path->kept_jitter_ns > 0 ? bql_wait_most_ns(&path->wait) : 0;
+    return path->kept_jitter_ns > 0 ? path_wait_most_ns(&path->wait) : 0;
 }
 
 bool bql_path_may_wait(const struct bql_path *path, uint64_t queue_ns)
@@ -174,7 +178,8 @@ static void note_jump(struct bql_path *path, const struct congestion_sample *sam
     bool first = sample->now_ns < path->train_end_ns + 2 * path->rtt_ns;
     uint64_t arriving_bps = first ? newest_bps : MIN(newest_bps, path->delivered_bps);
     if (arriving_bps > 0)
-        bql_wait_on_jump(&path->wait, jump_ns, transmit_ns(path->packet_bytes, arriving_bps), sample->now_ns);
+        path_wait_on_jump(&path->wait, jump_ns, transmit_ns(path->packet_bytes, arriving_bps),
+                          sample->now_ns);
 }
 
 /* What packets wait longer now than when the base was seen: closer together they come nearer to the widest that
@@ -185,10 +190,13 @@ static void note_nearer(struct bql_path *path)
         path->base_bps = path->delivered_bps;
     path->base_ns = path->delay.base_ns;
     path->kept_jitter_ns = kept_jitter_at(path, path->delivered_bps);
-    uint64_t seen_ns = MIN(kept_jitter_at(path, path->base_bps), path_delay_jitter_ns(&path->delay));
-    path->delay.nearer_ns = elapsed_ns(seen_ns, path->kept_jitter_ns);
+    path->delay.nearer_ns = 0;
+    if (path_delay_keeps_order(&path->delay))
+        path->delay.nearer_ns =
+            path_wait_longer_ns(&path->wait, gap_at(path, path->base_bps), gap_at(path, path->delivered_bps),
+                                path_delay_jitter_ns(&path->delay));
     if (path->delay.base_seen_ns == path->now_ns)
-        bql_wait_on_look(&path->wait);
+        path_wait_on_look(&path->wait);
 }
 
 static void note_marks(struct bql_path *path, const struct congestion_sample *sample, uint64_t bytes,

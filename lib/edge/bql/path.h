@@ -12,7 +12,7 @@
  *          bound without one
  *     q*   m + 0.8 J/8 where packets overtake (the least delay then is that of the queue; of few packets more), m =
  *          min(40 ms, (2.5 ms + 0.8 J/8) sqrt(1 Gbit/s / rate)); m + 0.8 Jo where they keep their order, m =
- *          min(40 ms, 2.5 ms sqrt(1 Gbit/s / rate)): Jo grows by the same root (wait.h). m is at least three
+ *          min(40 ms, 2.5 ms sqrt(1 Gbit/s / rate)): Jo grows by the same root (path_wait.h). m is at least three
  *          packets, q* at most half of what the buffer holds; where packets are marked, less (heed.h)
  *
  * Packets are counted by their size: the port's full one at first, then the mean of what is acked. */
@@ -20,18 +20,18 @@
 
 #include "edge/bql/chance.h"
 #include "edge/bql/heed.h"
-#include "edge/bql/wait.h"
 #include "edge/congestion.h"
 #include "edge/path_delay.h"
 #include "edge/path_rate.h"
 #include "edge/path_step.h"
+#include "edge/path_wait.h"
 
 struct bql_path {
     struct path_delay delay;
     struct path_rate rate;
     struct bql_chance chance;
     struct bql_heed heed;
-    struct bql_wait wait;
+    struct path_wait wait;
     struct path_step step;
     uint64_t kept_jitter_ns;    /* Jo */
     int64_t base_ns;            /* of the newest sample … */

@@ -258,13 +258,13 @@ static void raise_base(const struct bql_refresh *refresh, struct bql_path *path)
 {
     int64_t empty_ns = path_delay_empty_ns(&path->delay);
     bool looks = refresh->halves && refresh->why != BQL_REFRESH_EARLY;
-    int64_t grown_ns = looks ? (int64_t)bql_wait_grown_ns(&path->wait) : 0;
+    int64_t grown_ns = looks ? (int64_t)path_wait_grown_ns(&path->wait) : 0;
     bool went = refresh->least_owd_ns - empty_ns < (int64_t)(refresh->queue_ns / 2);
     int64_t base_ns = went ? refresh->least_owd_ns : MIN(refresh->least_owd_ns, empty_ns + grown_ns);
     if (bql_path_kept_jitter_ns(path) > 0 && (went || grown_ns > 0))
         path_delay_raise_base(&path->delay, base_ns, bql_path_waiting_ns(path));
     if (looks)
-        bql_wait_on_look(&path->wait);
+        path_wait_on_look(&path->wait);
 }
 
 /* A rate that has given way has a long target, of its own making: where the way has become longer it would fall to
