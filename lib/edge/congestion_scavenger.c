@@ -8,8 +8,12 @@
  *     q < half of q*, for two rounds        rate = 1.25 rate, then 1.5 rate; 1.02 rate near the D at which a
  *                                           queue came up last, and beyond it half of q* a round trip at first
  *
- *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter; 0.2 ms instead of 0.75 within
- *          10 s of a mark, because bql keeps that much less of a queue there
+ * Where jitter keeps the order, what packets wait longer for their predecessors than when the base was seen (path_wait.h)
+ * is taken off q. Where it is more than 0.75 ms besides, the rate rises to 1.25 D at most beyond the D at which a queue
+ * came up last, and to 1.02 of itself where q was between half of q* and q* for four rounds.
+ *
+ *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter, of packets as far apart as at the
+ *          rate; 0.2 ms instead of 0.75 within 10 s of a mark, because bql keeps that much less of a queue there
  *
  * Others are present where q > 2 q*: a scavenger alone keeps it below; where the receiver's other edges into
  * the same port carry more than a tenth of its rate (what it tells is up to 200 ms old: where that alone speaks
@@ -33,6 +37,7 @@
 #include "edge/path_marks.h"
 #include "edge/path_rate.h"
 #include "edge/path_step.h"
+#include "edge/path_wait.h"
 
 #define PPM              1000000ULL
 #define RATE_MIN_BPS     50000ULL
@@ -49,7 +54,9 @@
 #define RISE_NEAR_PPM    20000ULL
 #define BEYOND_ROUNDS    3 /* until the rate rises by twice as much */
 #define NEAR_PERCENT     93
+#define AHEAD_PPM        1250000ULL /* of what comes: beyond full_bps the rate rises no further */
 #define LOSS_PPM         10000
+#define DWELL_ROUNDS     4 /* between no queue and too much, until more is tried */
 #define STILL_NS         (10 * NS_PER_S)
 #define STILL_RTTS       20
 #define STILL_LASTS_RTTS 3  /* what leaves once its own queue has gone is told of by then */
@@ -66,6 +73,9 @@ struct scavenger {
     struct path_rate rate;
     struct path_marks marks;
     struct path_step step;
+    struct path_wait wait;
+    int64_t base_ns;   /* as it was last; a new one was seen … */
+    uint64_t base_bps; /* … at this rate of deliveries */
     uint64_t rate_bps;
     uint64_t rtt_ns;
     uint64_t packet_bytes;   /* on the wire: of a full packet, then the mean of late */
@@ -147,14 +157,26 @@ static bool minds_marks(const struct scavenger *scavenger)
     return scavenger->marked_ns > 0 && elapsed_ns(scavenger->changed_ns, scavenger->marked_ns) < MARKS_NS;
 }
 
-static uint64_t target_at_ns(const struct scavenger *scavenger, uint64_t rate_bps)
+static uint64_t gap_at(const struct scavenger *scavenger, uint64_t rate_bps)
 {
-    uint64_t jitter_ns = path_delay_jitter_ns(&scavenger->delay);
+    return transmit_ns(scavenger->packet_bytes, MAX(rate_bps, RATE_MIN_BPS));
+}
+
+static uint64_t target_of_ns(const struct scavenger *scavenger, uint64_t rate_bps, uint64_t jitter_ns)
+{
     if (!path_delay_keeps_order(&scavenger->delay))
         jitter_ns /= 8; /* packets overtake: the least delay is that of the queue */
     uint64_t least_ns = minds_marks(scavenger) ? TARGET_MARKED_NS : TARGET_NS;
     uint64_t packets_ns = transmit_ns(5 * scavenger->packet_bytes / 2, rate_bps);
     return MAX(least_ns, packets_ns) + muldiv64(jitter_ns, JITTER_PPM, PPM);
+}
+
+static uint64_t target_at_ns(const struct scavenger *scavenger, uint64_t rate_bps)
+{
+    uint64_t jitter_ns = path_delay_jitter_ns(&scavenger->delay);
+    if (path_delay_keeps_order(&scavenger->delay))
+        jitter_ns = MIN(jitter_ns, path_wait_jump_ns(&scavenger->wait, gap_at(scavenger, rate_bps)));
+    return target_of_ns(scavenger, rate_bps, jitter_ns);
 }
 
 static uint64_t target_ns(const struct scavenger *scavenger)
@@ -171,13 +193,32 @@ static uint64_t due_ns(const struct scavenger *scavenger)
 /* What the least of an ack differs by from the next one's. */
 static uint64_t noise_at_ns(const struct scavenger *scavenger, uint64_t rate_bps)
 {
-    return (target_at_ns(scavenger, rate_bps) + path_delay_jitter_ns(&scavenger->delay)) / STEP_PART;
+    uint64_t jitter_ns = path_delay_jitter_ns(&scavenger->delay);
+    return (target_of_ns(scavenger, rate_bps, jitter_ns) + jitter_ns) / STEP_PART;
+}
+
+/* Where packets wait for their predecessors: as they come closer together they wait longer, which is no queue. */
+static void note_wait(struct scavenger *scavenger, const struct congestion_sample *sample)
+{
+    uint64_t delivered_bps = path_rate_over(&scavenger->rate, scavenger->rtt_ns, 0);
+    uint64_t newest_bps = path_rate_over(&scavenger->rate, scavenger->rtt_ns / 4, 0);
+    if (MIN(newest_bps, delivered_bps) > 0 && !scavenger->step.paused)
+        path_wait_on_jump(&scavenger->wait, sample->jump_ns,
+                          gap_at(scavenger, MIN(newest_bps, delivered_bps)), sample->now_ns);
+    if (scavenger->delay.base_ns != scavenger->base_ns)
+        scavenger->base_bps = delivered_bps;
+    scavenger->base_ns = scavenger->delay.base_ns;
+    scavenger->delay.nearer_ns = 0;
+    if (path_delay_keeps_order(&scavenger->delay))
+        scavenger->delay.nearer_ns =
+            path_wait_longer_ns(&scavenger->wait, gap_at(scavenger, scavenger->base_bps),
+                                gap_at(scavenger, delivered_bps), path_delay_jitter_ns(&scavenger->delay));
 }
 
 static void note_step(struct scavenger *scavenger, const struct congestion_sample *sample)
 {
     uint64_t jitter_ns = path_delay_jitter_ns(&scavenger->delay);
-    const struct path_step_look look = {.empty_ns = path_delay_empty_ns(&scavenger->delay),
+    const struct path_step_look look = {.empty_ns = scavenger->delay.base_ns,
                                         .noise_ns = noise_at_ns(scavenger, scavenger->rate_bps),
                                         .rtt_ns = scavenger->rtt_ns,
                                         .delivered_bps =
@@ -224,6 +265,7 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
         path_rate_on_delivered(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns,
                                sample->wait_ns, scavenger->rtt_ns, usual_bps);
     path_delay_on_late(&scavenger->delay, sample->late_ns);
+    note_wait(scavenger, sample);
     scavenger->acked += sample->acked_packets;
     scavenger->lost += sample->lost_packets;
     scavenger->limited |= sample->limited != EDGE_LIMIT_congestion;
@@ -279,7 +321,13 @@ static void learn_full(struct scavenger *scavenger, uint64_t delivered_bps)
         scavenger->full_bps = delivered_bps;
 }
 
-static uint64_t risen_bps(struct scavenger *scavenger)
+/* Packets wait for their predecessors, by more than what is no queue. */
+static bool waits_for_order(const struct scavenger *scavenger)
+{
+    return path_delay_keeps_order(&scavenger->delay) && path_delay_jitter_ns(&scavenger->delay) > TARGET_NS;
+}
+
+static uint64_t risen_bps(struct scavenger *scavenger, uint64_t delivered_bps)
 {
     uint64_t rate_bps = scavenger->rate_bps, full_bps = scavenger->full_bps;
     bool beyond = rate_bps >= full_bps + full_bps / 20 && !minds_marks(scavenger);
@@ -293,7 +341,17 @@ static uint64_t risen_bps(struct scavenger *scavenger)
         return MIN(near_bps, MAX(full_bps, beyond_bps));
     uint64_t rise_ppm = scavenger->calm_rounds > 6 ? RISE_FAST_PPM : RISE_PPM;
     uint64_t next_bps = rate_bps + muldiv64(rate_bps, rise_ppm, PPM);
-    return rate_bps < full_bps ? MIN(next_bps, full_bps / 100 * (NEAR_PERCENT + 1)) : next_bps;
+    if (rate_bps < full_bps)
+        return MIN(next_bps, full_bps / 100 * (NEAR_PERCENT + 1));
+    if (!waits_for_order(scavenger))
+        return next_bps;
+    return MIN(next_bps, MAX(rate_bps, muldiv64(delivered_bps, AHEAD_PPM, PPM)));
+}
+
+/* Neither no queue nor too much, for long: where packets wait for their predecessors that may be no queue at all. */
+static bool dwells(const struct scavenger *scavenger)
+{
+    return waits_for_order(scavenger) && scavenger->steady_rounds >= DWELL_ROUNDS && !scavenger->limited;
 }
 
 static void choose_rate(struct scavenger *scavenger, const struct congestion_sample *sample)
@@ -320,7 +378,9 @@ static void choose_rate(struct scavenger *scavenger, const struct congestion_sam
         learn_full(scavenger, delivered_bps);
         rate_bps = MIN(rate_bps, muldiv64(delivered_bps, FALL_PPM, PPM));
     } else if (queue_ns < target / 2 && scavenger->calm_rounds >= 2 && !scavenger->limited) {
-        rate_bps = risen_bps(scavenger);
+        rate_bps = risen_bps(scavenger, delivered_bps);
+    } else if (dwells(scavenger)) {
+        rate_bps += muldiv64(rate_bps, RISE_NEAR_PPM, PPM);
     }
     bool calm = queue_ns < target / 2 && !scavenger->marked;
     scavenger->calm_rounds = calm ? scavenger->calm_rounds + 1 : 0;
@@ -345,13 +405,14 @@ static void begin_still(struct scavenger *scavenger, uint64_t lasts_ns, uint64_t
 static void judge_step(struct scavenger *scavenger, uint64_t now_ns)
 {
     scavenger->tries_step = false;
-    int64_t least_ns = path_delay_empty_ns(&scavenger->delay) +
-                       (int64_t)target_at_ns(scavenger, scavenger->known.rate_bps) / STEP_PART;
+    int64_t least_ns =
+        scavenger->delay.base_ns + (int64_t)target_at_ns(scavenger, scavenger->known.rate_bps) / STEP_PART;
     bool longer = scavenger->still_owd_ns != INT64_MAX && scavenger->still_owd_ns > least_ns;
     path_step_rest(&scavenger->step, now_ns + (longer ? 0 : due_ns(scavenger)));
     if (!longer)
         return;
     path_delay_forget_jump(&scavenger->delay, scavenger->known.jitter_ns);
+    scavenger->wait = (struct path_wait){.start_ns = now_ns};
     path_delay_renew_base(&scavenger->delay, scavenger->still_owd_ns, now_ns);
     scavenger->stilled_bps = scavenger->known.rate_bps;
     scavenger->renewed = true;
@@ -363,7 +424,7 @@ static void judge_still(struct scavenger *scavenger, uint64_t now_ns)
     int64_t level_ns = scavenger->still_owd_ns, before_ns = scavenger->level_owd_ns;
     int64_t noise_ns = (int64_t)noise_at_ns(scavenger, MAX(scavenger->stilled_bps, scavenger->full_bps));
     bool full = scavenger->lost * STILL_LOSS_PART > scavenger->acked;
-    if (level_ns == INT64_MAX || level_ns - path_delay_empty_ns(&scavenger->delay) <= noise_ns || full) {
+    if (level_ns == INT64_MAX || level_ns - scavenger->delay.base_ns <= noise_ns || full) {
         scavenger->levels = 0;
         return;
     }
