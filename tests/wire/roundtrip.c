@@ -242,8 +242,9 @@ enum wire_error roundtrip_datagram(const uint8_t *data, size_t length)
     return WIRE_BAD_TYPE;
 }
 
-/* Frames the view's datagram anew and parses that; the head may have any length, odd ones included. */
-static void reframe(const uint8_t *frame, const struct frame_view *view)
+/* Frames the view's datagram anew and parses that; the head may have any length, odd ones included. A checksum that was
+ * wrong stays wrong where the new one is reckoned from it. */
+static void reframe(const uint8_t *frame, const struct frame_view *view, bool wrong)
 {
     static uint8_t out[FRAME_HEADER_MAX + DATAGRAM_BYTES_MAX];
     struct frame_header header;
@@ -259,7 +260,8 @@ static void reframe(const uint8_t *frame, const struct frame_view *view)
     CHECK(start <= FRAME_HEADER_MAX);
     memcpy(out + start, view->payload, view->payload_bytes);
     struct frame_view again;
-    CHECK(frame_parse(out, start + view->payload_bytes, true, &again) == FRAME_OK);
+    enum frame_error error = frame_parse(out, start + view->payload_bytes, true, &again);
+    CHECK(error == (wrong && datagram.body_sum != 0 ? FRAME_BAD_UDP : FRAME_OK));
     CHECK(memcmp(out, frame, 2 * MAC_BYTES) == 0);
     CHECK(address_equal(&again.source, &view->source) && address_equal(&again.target, &view->target));
     CHECK(again.vlan == view->vlan && again.ethertype == view->ethertype);
@@ -277,6 +279,6 @@ enum frame_error roundtrip_frame(const uint8_t *frame, size_t length)
     if (trusting != FRAME_OK)
         return error;
     CHECK(plain.payload >= frame && plain.payload + plain.payload_bytes <= frame + length);
-    reframe(frame, &plain);
+    reframe(frame, &plain, error != FRAME_OK);
     return error;
 }
