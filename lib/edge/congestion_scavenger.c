@@ -3,24 +3,25 @@
  * Once per round trip, from the least one-way delay of late above its base (q), the delivered rate D and the
  * loss of the round:
  *
- *     others present (see below)            rate = D (0.97 - min(q/2 RTT, 0.3)), then half
+ *     others present (see below)            rate = D (0.97 - min(q / (2 RTT), 0.3)), then half
  *     q > q*, or marks after the rate grew  rate = 0.97 D
  *     q < half of q*, for two rounds        rate = 1.25 rate, then 1.5 rate; 1.02 rate near the D at which a
- *                                           queue came up last, and beyond it half of q* a round trip at first
+ *                                           queue came up last, half of q* a round trip from there to 1.05 of it
  *
- * Where jitter keeps the order, what packets wait longer for their predecessors than when the base was seen (path_wait.h)
- * is taken off q. Where it is more than 0.75 ms besides, the rate rises to 1.25 D at most beyond the D at which a queue
- * came up last, and to 1.02 of itself where q was between half of q* and q* for four rounds.
+ * Where jitter keeps the order, what packets wait longer for their predecessors than when the base took its value
+ * (path_wait.h) is taken off q. Where neighbours differ by more than 0.75 ms besides, the rate rises to 1.25 D at most
+ * beyond 1.05 of the D at which a queue came up last, and by 2 % where it has not risen for four rounds.
  *
  *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter, of packets as far apart as at the
- *          rate; 0.2 ms instead of 0.75 within 10 s of a mark, because bql keeps that much less of a queue there
+ *          rate (0.1 of jitter where packets overtake); 0.2 ms instead of 0.75 within 10 s of a mark, because bql
+ *          keeps that much less of a queue there
  *
- * Others are present where q > 2 q*: a scavenger alone keeps it below; where the receiver's other edges into
- * the same port carry more than a tenth of its rate (what it tells is up to 200 ms old: where that alone speaks
- * for others so soon after a fall, the rate stays); where loss is twice what was usual, plus 1 %; and where
- * any packet is marked (CE) although the rate has not grown of late, unless most still are when next to
- * nothing is sent (path_marks.h). 0.75 ms is less than a third of what bql keeps, so the queue of one bql edge
- * is enough to yield to.
+ * Others are present where q > 2 q*: a scavenger alone keeps it below; where the receiver's other edges into the
+ * same port carry more than a tenth of D and of its rate (what it tells is up to 200 ms old: where that alone
+ * speaks for others so soon after a fall, the rate stays); where loss is twice what was usual, plus 1 %; and where
+ * any packet is marked (CE) although the rate has not grown of late, unless most still are when next to nothing is
+ * sent (path_marks.h). 0.75 ms is less than a third of what bql keeps up to 1.2 Gbit/s, so the queue of one bql
+ * edge is enough to yield to.
  *
  * A queue that stood when the edge began is not seen until it falls, so every 10 s (20 RTT) without a sight of the base
  * the edge keeps still, as LEDBAT++ does (draft-irtf-iccrg-ledbat-plus-plus), until what leaves behind its own queue
@@ -54,9 +55,9 @@
 #define RISE_NEAR_PPM    20000ULL
 #define BEYOND_ROUNDS    3 /* until the rate rises by twice as much */
 #define NEAR_PERCENT     93
-#define AHEAD_PPM        1250000ULL /* of what comes: beyond full_bps the rate rises no further */
+#define AHEAD_PPM        1250000ULL /* of what comes, at most, well beyond full_bps */
 #define LOSS_PPM         10000
-#define DWELL_ROUNDS     4 /* between no queue and too much, until more is tried */
+#define DWELL_ROUNDS     4 /* without a rise, until more is tried */
 #define STILL_NS         (10 * NS_PER_S)
 #define STILL_RTTS       20
 #define STILL_LASTS_RTTS 3  /* what leaves once its own queue has gone is told of by then */
@@ -348,7 +349,7 @@ static uint64_t risen_bps(struct scavenger *scavenger, uint64_t delivered_bps)
     return MIN(next_bps, MAX(rate_bps, muldiv64(delivered_bps, AHEAD_PPM, PPM)));
 }
 
-/* Neither no queue nor too much, for long: where packets wait for their predecessors that may be no queue at all. */
+/* Not risen for long, though the queue is not too long: where packets wait for their predecessors it may be none. */
 static bool dwells(const struct scavenger *scavenger)
 {
     return waits_for_order(scavenger) && scavenger->steady_rounds >= DWELL_ROUNDS && !scavenger->limited;

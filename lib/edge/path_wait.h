@@ -1,9 +1,9 @@
 /* Packets that wait for their predecessors, where jitter keeps the order.
  *
  * The wait is a running maximum: of all packets of late, how much longer than the quickest each was under way,
- * less its age. The closer packets follow each other, the nearer it stays to the widest that the jitter
- * spreads, and the less neighbours jump: with the root of the gap between packets. So jumps seen at one rate
- * say what they are at another:
+ * less the time since. Closer packets wait nearer to the longest delay that the jitter spreads them over, so
+ * neighbours differ less: by the root of the gap between them. So jumps seen at one rate say what they are at
+ * another:
  *
  *     spread   peak of jump^2 / gap, held for PATH_DELAY_JITTER_HOLD_NS to twice that
  *     jump     sqrt(spread gap)
