@@ -10,7 +10,8 @@
  *
  * Where jitter keeps the order, what packets wait longer for their predecessors than when the base took its value
  * (path_wait.h) is taken off q. Where neighbours differ by more than 0.75 ms besides, the rate rises to 1.25 D at most
- * beyond 1.05 of the D at which a queue came up last, and by 2 % where it has not risen for four rounds.
+ * beyond 1.05 of the D at which a queue came up last, and by 2 % where it has stayed for four rounds, with no marks
+ * and less than 1 % of usual loss.
  *
  *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter, of packets as far apart as at the
  *          rate (0.1 of jitter where packets overtake); 0.2 ms instead of 0.75 within 10 s of a mark, because bql
@@ -57,7 +58,7 @@
 #define NEAR_PERCENT     93
 #define AHEAD_PPM        1250000ULL /* of what comes, at most, well beyond full_bps */
 #define LOSS_PPM         10000
-#define DWELL_ROUNDS     4 /* without a rise, until more is tried */
+#define DWELL_ROUNDS     4 /* at one rate, until more is tried */
 #define STILL_NS         (10 * NS_PER_S)
 #define STILL_RTTS       20
 #define STILL_LASTS_RTTS 3  /* what leaves once its own queue has gone is told of by then */
@@ -92,6 +93,7 @@ struct scavenger {
     uint32_t calm_rounds;    /* in a row */
     uint32_t beyond_rounds;  /* … beyond full_bps */
     uint32_t steady_rounds;  /* since the rate grew */
+    uint32_t dwell_rounds;   /* in a row: no others, not too much of a queue, and the rate stayed */
     uint64_t still_end_ns;   /* until then it keeps still to see the base */
     uint64_t stilled_bps;    /* rate to go back to; 0: it does not */
     uint64_t stilled_ns;     /* when it began */
@@ -344,15 +346,17 @@ static uint64_t risen_bps(struct scavenger *scavenger, uint64_t delivered_bps)
     uint64_t next_bps = rate_bps + muldiv64(rate_bps, rise_ppm, PPM);
     if (rate_bps < full_bps)
         return MIN(next_bps, full_bps / 100 * (NEAR_PERCENT + 1));
-    if (!waits_for_order(scavenger))
+    if (!waits_for_order(scavenger) || full_bps == 0)
         return next_bps;
     return MIN(next_bps, MAX(rate_bps, muldiv64(delivered_bps, AHEAD_PPM, PPM)));
 }
 
-/* Not risen for long, though the queue is not too long: where packets wait for their predecessors it may be none. */
+/* The rate has stayed for long, since there is some queue, though not too much: where packets wait for their
+ * predecessors it may be none. Marks and losses tell that it is one. */
 static bool dwells(const struct scavenger *scavenger)
 {
-    return waits_for_order(scavenger) && scavenger->steady_rounds >= DWELL_ROUNDS && !scavenger->limited;
+    return waits_for_order(scavenger) && scavenger->dwell_rounds >= DWELL_ROUNDS && !scavenger->limited &&
+           !minds_marks(scavenger) && scavenger->loss_ppm < LOSS_PPM;
 }
 
 static void choose_rate(struct scavenger *scavenger, const struct congestion_sample *sample)
@@ -383,6 +387,8 @@ static void choose_rate(struct scavenger *scavenger, const struct congestion_sam
     } else if (dwells(scavenger)) {
         rate_bps += muldiv64(rate_bps, RISE_NEAR_PPM, PPM);
     }
+    bool stays = !others && !scavenger->marked && queue_ns <= target && rate_bps == scavenger->rate_bps;
+    scavenger->dwell_rounds = stays ? scavenger->dwell_rounds + 1 : 0;
     bool calm = queue_ns < target / 2 && !scavenger->marked;
     scavenger->calm_rounds = calm ? scavenger->calm_rounds + 1 : 0;
     scavenger->beyond_rounds = calm && rate_bps > scavenger->full_bps ? scavenger->beyond_rounds + 1 : 0;
