@@ -231,9 +231,9 @@ def a_key_follows_another_while_a_job_runs(world):
     new = lab.make_key(world.ctl, directory, "next")
     reload_keys(pair.source, lambda peers: peers[0].update(key=[new, keys["target"]]))
     os.rename(os.path.join(directory, "next", "key"), os.path.join(pair.target.home, "key"))
+    before = pair.target.counters()["rx_handshakes"]
     said = reload_keys(pair.target, lambda peers: None)
     assert said.startswith("target: key ") and keys["target"][5:13] in said, said
-    before = pair.target.counters()["rx_handshakes"]
     lab.wait_until("a session with the new key", lambda: pair.target.counters()["rx_handshakes"] > before)
     reload_keys(pair.source, lambda peers: peers[0].update(key=new))
     assert pair.job()["state"] == "running", pair.job()
