@@ -66,7 +66,8 @@ static const struct congestion_type told_type = {.name = "bql",
                                                  .on_timeout = told_on_timeout,
                                                  .view = told_view};
 
-const struct congestion_type *__wrap_congestion_find(const char *name);
+/* Used: the linker asks for this name after link-time optimization has looked. */
+const struct congestion_type *__wrap_congestion_find(const char *name) __attribute__((used));
 const struct congestion_type *__wrap_congestion_find(const char *name)
 {
     (void)name;
