@@ -252,6 +252,12 @@ static void transmit(struct lab *lab, struct lab_flow *flow, uint16_t index, uin
                                 .stamp = wire_stamp(lab->now_ns)});
 }
 
+/* A relay that waits for its own parent. */
+static bool held(const struct lab *lab, const struct lab_flow *flow)
+{
+    return lab->now_ns < flow->config.hold_until_ns && flow->next_content >= flow->config.hold_packets;
+}
+
 /* Sends what may go now; returns when the next packet may go. */
 static uint64_t send_all(struct lab *lab, struct lab_flow *flow, uint16_t index)
 {
@@ -260,9 +266,10 @@ static uint64_t send_all(struct lab *lab, struct lab_flow *flow, uint16_t index)
                test_bit(flow->acked, flow->have_mask, flow->repairs[flow->repair_head & flow->repair_mask]))
             flow->repair_head++;
         bool repair = flow->repair_head < flow->repair_tail;
-        if (!repair && flow->next_content >= flow->content_end) {
+        bool none = flow->next_content >= flow->content_end;
+        if (!repair && (none || held(lab, flow))) {
             sender_on_limited(&flow->sender, EDGE_LIMIT_application);
-            return TIME_NEVER;
+            return none ? TIME_NEVER : flow->config.hold_until_ns;
         }
         enum edge_limit limit;
         uint64_t at_ns = sender_send_ns(&flow->sender, flow->config.packet_bytes, repair, &limit);

@@ -27,14 +27,15 @@ struct lab_edge {
     uint64_t start_ns, stop_ns; /* stop 0: never */
     uint64_t initial_bps;
     bool known;
-    uint64_t cap_bps;      /* 0: none */
-    uint64_t limit_bytes;  /* of new data; 0: greedy to the end */
-    uint32_t packet_bytes; /* on the wire; 0: LAB_PACKET_BYTES */
-    int64_t skew_ppm;      /* the receiver's clock is so much faster than the sender's … */
-    uint64_t ahead_at_ns;  /* … and jumps ahead at this time … */
-    int64_t ahead_ns;      /* … by so much; below 0: back */
-    uint64_t longer_at_ns; /* the way back becomes longer (or shorter) at this time … */
-    int64_t longer_ns;     /* … by so much */
+    uint64_t cap_bps;                     /* 0: none */
+    uint64_t limit_bytes;                 /* of new data; 0: greedy to the end */
+    uint64_t hold_packets, hold_until_ns; /* there is no more than so many before this time; 0: there is */
+    uint32_t packet_bytes;                /* on the wire; 0: LAB_PACKET_BYTES */
+    int64_t skew_ppm;                     /* the receiver's clock is so much faster than the sender's … */
+    uint64_t ahead_at_ns;                 /* … and jumps ahead at this time … */
+    int64_t ahead_ns;                     /* … by so much; below 0: back */
+    uint64_t longer_at_ns;                /* the way back becomes longer (or shorter) at this time … */
+    int64_t longer_ns;                    /* … by so much */
 };
 
 /* The bottleneck changes at a time: rate, and whether anything passes. */

@@ -68,7 +68,10 @@ static bool set_edge(struct lab_edge *edge, const char *key, const char *value)
         edge->cap_bps = (uint64_t)(number * 1e6);
     else if (strcmp(key, "size") == 0)
         edge->limit_bytes = (uint64_t)(number * 1e6);
-    else if (strcmp(key, "packet") == 0)
+    else if (strcmp(key, "hold") == 0) {
+        edge->hold_packets = (uint64_t)number;
+        edge->hold_until_ns = (uint64_t)(after_colon(value) * 1e9);
+    } else if (strcmp(key, "packet") == 0)
         edge->packet_bytes = (uint32_t)number;
     else if (strcmp(key, "some") == 0) {
         edge->delay_some_ppb = (uint64_t)(number * 1e7);

@@ -17,7 +17,9 @@
  * first trial eight times, for few packets show little of it, that is still there when what was sent at the
  * rate before has come may as well be packets that wait for their predecessors: where deliveries grew it
  * becomes part of the base; where they did not, TRACK falls by 15 % until deliveries are below 92 % of
- * their most, and what stays then does. p0 does not rise by what only the higher rate lost. */
+ * their most, and what stays then does. p0 does not rise by what only the higher rate lost.
+ *
+ * A trial in which less came because the application had nothing to send begins anew. */
 #pragma once
 
 #include "edge/bql/move.h"
