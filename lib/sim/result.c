@@ -176,6 +176,32 @@ static void report_tree(const struct plan_tree *tree, const struct plan_request 
     report_row_end(report);
 }
 
+static void report_line(const struct plan_request *request, uint16_t node, bool in, struct report *report)
+{
+    const struct plan_path *line = in ? &request->lines_in[node] : &request->paths[node][node];
+    struct plan_known known = plan_path_known(request->avb_of, line);
+    if (known.basis == PLAN_BASIS_ASSUMED)
+        return;
+    report_row(report);
+    report_text(report, "node", request->nodes[node].name);
+    report_text(report, "way", in ? "in" : "out");
+    report_u64(report, "avb_bps", line->avb_kbps * UINT64_C(1000));
+    report_bool(report, "measured", known.basis == PLAN_BASIS_MEASURED);
+    report_bool(report, "at_least", plan_path_at_least(line));
+    report_row_end(report);
+}
+
+/* What the plan rests on of sites' lines; those that were guessed are not measured. */
+static void report_lines(const struct plan_request *request, struct report *report)
+{
+    report_table(report, "lines");
+    for (uint16_t node = 0; node < request->node_count; node++) {
+        report_line(request, node, false, report);
+        report_line(request, node, true, report);
+    }
+    report_table_end(report);
+}
+
 static void report_plan(const struct result_job *job, struct report *report)
 {
     report_object(report, "plan");
@@ -185,6 +211,7 @@ static void report_plan(const struct result_job *job, struct report *report)
     for (uint16_t tree = 0; tree < job->plan.tree_count; tree++)
         report_tree(&job->plan.trees[tree], &job->request, report);
     report_table_end(report);
+    report_lines(&job->request, report);
     report_object_end(report);
 }
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Random nets of which nobody has told anything: a job that measures by default, against one that does not and one that knows the
 truth. In FAMILY `all` a third have narrow lines out behind their ports, a third slow paths, of the others ports are the limit; in
-`lines` all have narrow lines behind ports of 1 Gbit/s: in alone, in and out unlike, wider in than out, or alike. Usage: nets_test.py
-SLUICE_SIM FOLDER FAMILY DRAWS SIZE MEDIAN_OF_TRUTH WORST_OF_OFF MEAN_OF_TRUTH; the last is for the geometric mean of each kind."""
+`lines` all have narrow lines behind ports of 1 Gbit/s: in alone, in and out unlike, wider in than out, or alike; in `wide` ports are
+10 Gbit/s, paths 1 Gbit/s each, and no line is a limit, so none may be found. Usage: nets_test.py SLUICE_SIM FOLDER FAMILY DRAWS SIZE
+MEDIAN_OF_TRUTH WORST_OF_OFF MEAN_OF_TRUTH; the last is for the geometric mean of each kind."""
 import concurrent.futures
 import json
 import os
@@ -15,7 +16,8 @@ SIM, FOLDER, FAMILY, DRAWS, SIZE = sys.argv[1], sys.argv[2], sys.argv[3], int(sy
 MEDIAN_OF_TRUTH, WORST_OF_OFF, MEAN_OF_TRUTH = (float(word) for word in sys.argv[6:9])
 LINES, PATHS, PORTS = "lines out", "paths", "ports"
 IN, UNLIKE, WIDER_IN, ALIKE = "lines in", "lines unlike", "lines wider in", "lines alike"
-KINDS = {"all": (LINES, PATHS, PORTS), "lines": (IN, UNLIKE, WIDER_IN, ALIKE)}[FAMILY]
+WIDE = "paths alike"
+KINDS = {"all": (LINES, PATHS, PORTS), "lines": (IN, UNLIKE, WIDER_IN, ALIKE), "wide": (WIDE,)}[FAMILY]
 TOLD = ("default", "off", "truth")
 
 
@@ -70,8 +72,28 @@ def line_scenarios(number):
         yield told, net
 
 
+def wide_scenarios(number):
+    """Few sites, near and far, and a large object."""
+    draw = random.Random(1000 + number)
+    names = [f"s{i}" for i in range(draw.randint(4, 8))]
+    links = []
+    for i, one in enumerate(names):
+        for other in names[i + 1:]:
+            links.append({"from": one, "to": other, "symmetric": True, "owd": f"{draw.randint(3, 60)}ms", "rate": "1Gbps"})
+    for told in TOLD:
+        net = base_of(number, told, links)
+        net["links"]["default"] = {"owd": "20ms", "rate": "1Gbps"}
+        net["node_defaults"] = {"uplink": "10Gbps", "downlink": "10Gbps", "queue": "10ms"}
+        net["jobs"][0]["sparse"] = True
+        net["nodes"] = names
+        yield told, net
+
+
 def scenarios(number):
     """The net as it is measured, as nobody measures it, and with its lines as ports and its links told."""
+    if FAMILY == "wide":
+        yield from wide_scenarios(number)
+        return
     if FAMILY == "lines":
         yield from line_scenarios(number)
         return
@@ -90,12 +112,20 @@ def scenarios(number):
         yield told, net
 
 
+def found_lines(result):
+    """What the plan has for a line that trains have found."""
+    return [line for line in result["jobs"][0]["plan"]["lines"] if line["measured"] and not line["at_least"]]
+
+
 def goodput(net):
     path = os.path.join(FOLDER, net["name"] + ".yaml")
     with open(path, "w", encoding="ascii") as file:
         json.dump(net, file)
     out = subprocess.run([SIM, "--json", "--security", "none", path], capture_output=True, text=True, timeout=600, check=False)
-    return json.loads(out.stdout)["goodput_bps"]
+    result = json.loads(out.stdout)
+    if FAMILY == "wide" and found_lines(result):
+        sys.exit(f"{path}: lines that are not there: {found_lines(result)}")
+    return result["goodput_bps"]
 
 
 def run(number):

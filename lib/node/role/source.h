@@ -203,7 +203,7 @@ bool source_is_measured(const struct plan_request *request, uint16_t from, uint1
 void source_guess(const struct node *node, struct job *job);
 /* How long the object takes on average by the newest plan, which says flow_ns, if its paths of which nothing fresh is known are drawn
  * from those that are: as long as the slowest of them makes it. flow_ns where all are known, or none of any is. */
-uint64_t source_likely_ns(const struct source *source, uint64_t flow_ns);
+uint64_t source_likely_ns(const struct node *node, const struct source *source, uint64_t flow_ns);
 
 /* ---- source_survey.c: the plan's own edges are measured before it is used, where that pays ---- */
 /* Of a plan that has come: it is used; its edges are measured now (PHASE_SURVEYING), and another one follows; or it rests

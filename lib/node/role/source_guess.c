@@ -4,6 +4,7 @@
 #include "node/role/source.h"
 #include "node/train/pairs.h"
 #include "probe/gather.h"
+#include "probe/joint.h"
 
 /* Of what is available: a train for a line tells of a path to a tenth on either side, a train of its own closer. */
 #define ALONE_PART 8u
@@ -117,15 +118,57 @@ static void share_passed(const struct source *source, struct shares *shares)
     share_add(shares, PLAN_WHOLE_PPM, PLAN_WHOLE_PPM, passed - narrow);
 }
 
+/* As many paths as a tree has edges were measured alone, and none carries nearly what its ends do: what passed is like them. */
+static bool none_is_whole(const struct source *source)
+{
+    const struct plan_request *request = &source->request;
+    unsigned alone = 0;
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++) {
+            uint64_t most_bps = plan_ends_bps(request, from, to);
+            if (from == to || to == request->source || !source_is_measured(request, from, to) ||
+                !is_measured_alone(source, from, to))
+                continue;
+            if (measured_bps(&request->paths[from][to], most_bps) >= most_bps / 4 * 3)
+                return false;
+            alone++;
+        }
+    return alone + 1 >= request->node_count;
+}
+
+/* What this job's trains found that may be the line, or all of their paths alike; UINT64_MAX: nothing. */
+static uint64_t looked_bps(const struct node *node, const struct source *source, uint16_t sender)
+{
+    uint16_t site = source_path_site(source, sender);
+    const struct pair_result *result = pairs_result(node, site, site);
+    bool newest = result->maybe_bps != 0 && result->maybe_ns >= source->survey.rounds.begun_ns;
+    return newest ? result->maybe_bps : UINT64_MAX;
+}
+
+/* Where nothing else is known: paths of senders whose look was held up carry at least their parts of that, which are alike
+ * where it had few receivers. If the line is what held it up, trees by such parts are as fast as others; if the paths are, the fastest. */
+static void share_undecided(const struct node *node, const struct source *source, struct shares *shares)
+{
+    if (node->peer_count > JOINT_UNLIKE)
+        return;
+    for (uint16_t from = 0; from < source->request.node_count; from++)
+        if (looked_bps(node, source, from) != UINT64_MAX)
+            share_add(shares, 1, node->peer_count, 1);
+}
+
 /* While rounds follow, the next one finds out what was guessed wrong. The last plan rests on paths that were measured alone, where they
  * are as many as a tree has edges and their lower quartile is half of the ports or more, as beside cross traffic. */
-static void share_paths(const struct source *source, bool last, struct shares *shares)
+static void share_paths(const struct node *node, const struct source *source, bool last,
+                        struct shares *shares)
 {
     shares->count = shares->run_count = 0;
     share_measured(source, shares);
     bool enough = shares->count + 1 >= source->request.node_count;
-    if (!last || !enough || share_like(shares, last) < PLAN_WHOLE_PPM / 2)
-        share_passed(source, shares);
+    if (none_is_whole(source) || (last && enough && share_like(shares, last) >= PLAN_WHOLE_PPM / 2))
+        return;
+    share_passed(source, shares);
+    if (shares->count == 0)
+        share_undecided(node, source, shares);
 }
 
 /* The widest path of the node that was measured; 0: none was. */
@@ -137,15 +180,6 @@ static uint64_t widest_bps(const struct plan_request *request, uint16_t node)
             most_bps =
                 MAX(most_bps, measured_bps(&request->paths[node][to], plan_ends_bps(request, node, to)));
     return most_bps;
-}
-
-/* What this job's trains found that may be the line, or all of their paths alike; UINT64_MAX: nothing. */
-static uint64_t looked_bps(const struct node *node, const struct source *source, uint16_t sender)
-{
-    uint16_t site = source_path_site(source, sender);
-    const struct pair_result *result = pairs_result(node, site, site);
-    bool newest = result->maybe_bps != 0 && result->maybe_ns >= source->survey.rounds.begun_ns;
-    return newest ? result->maybe_bps : UINT64_MAX;
 }
 
 static void assume(struct plan_path *line, uint64_t bps)
@@ -225,7 +259,7 @@ void source_guess(const struct node *node, struct job *job)
         return;
     guess_lines(node, job->source, last);
     guess_lines_in(request);
-    share_paths(job->source, last, &shares);
+    share_paths(node, job->source, last, &shares);
     if (shares.count > 0)
         request->assumed_ppm =
             survey->guess == GUESS_AVOID ? AVOIDED_PPM : MAX(share_like(&shares, last), 1u);
@@ -255,12 +289,12 @@ static unsigned unknown_paths(const struct source *source, uint64_t *need_ppm)
 
 /* The average over independent draws: above_ppb is the chance that all unknown paths drew more than this share, so the difference is
  * the chance that this one is the lowest. The most that one path is to carry stands for all, which errs to the long side. */
-uint64_t source_likely_ns(const struct source *source, uint64_t flow_ns)
+uint64_t source_likely_ns(const struct node *node, const struct source *source, uint64_t flow_ns)
 {
     struct shares shares;
     uint64_t need_ppm = 0, times_ppm = 0, left_ppb = PPB;
     unsigned unknown = unknown_paths(source, &need_ppm), below = 0;
-    share_paths(source, source->survey.guess != GUESS_MEDIAN, &shares);
+    share_paths(node, source, source->survey.guess != GUESS_MEDIAN, &shares);
     if (shares.count == 0 || unknown == 0)
         return flow_ns;
     for (unsigned run = 0; run < shares.run_count; run++) {

@@ -50,7 +50,7 @@ static bool wanted(const struct node *node, const struct source *source)
            source->request.node_count > 2 && !node->shutting_down;
 }
 
-static struct rounds_goal goal_of(const struct source *source)
+static struct rounds_goal goal_of(const struct node *node, const struct source *source)
 {
     const struct plan *plan = &source->plan;
     uint64_t size_bytes = source->request.size_bytes;
@@ -58,7 +58,7 @@ static struct rounds_goal goal_of(const struct source *source)
     uint64_t delay_ns = plan->delay_us * NS_PER_US;
     return (struct rounds_goal){.size_bytes = size_bytes,
                                 .plan_ns = flow_ns + delay_ns,
-                                .likely_ns = source_likely_ns(source, flow_ns) + delay_ns,
+                                .likely_ns = source_likely_ns(node, source, flow_ns) + delay_ns,
                                 .time_ns = source->spec.survey_ns};
 }
 
@@ -237,7 +237,7 @@ enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_
     struct source *source = job->source;
     struct source_survey *survey = &source->survey;
     const struct plan *plan = &source->plan;
-    struct rounds_goal goal = goal_of(source);
+    struct rounds_goal goal = goal_of(node, source);
     if (!wanted(node, source))
         return SURVEY_NEEDLESS;
     if (survey->guess != GUESS_MEDIAN)
