@@ -252,10 +252,15 @@ static void transmit(struct lab *lab, struct lab_flow *flow, uint16_t index, uin
                                 .stamp = wire_stamp(lab->now_ns)});
 }
 
-/* A relay that waits for its own parent. */
-static bool held(const struct lab *lab, const struct lab_flow *flow)
+/* A relay that waits for its own parent: when it has more; now_ns: it has. */
+static uint64_t held_until_ns(const struct lab *lab, const struct lab_flow *flow)
 {
-    return lab->now_ns < flow->config.hold_until_ns && flow->next_content >= flow->config.hold_packets;
+    const struct lab_edge *edge = &flow->config;
+    uint64_t turns = edge->trickle_ns == 0 ? 0 : lab->now_ns / edge->trickle_ns;
+    if (lab->now_ns >= edge->hold_until_ns || flow->next_content < edge->hold_packets + turns)
+        return lab->now_ns;
+    return edge->trickle_ns == 0 ? edge->hold_until_ns
+                                 : MIN(edge->hold_until_ns, (turns + 1) * edge->trickle_ns);
 }
 
 /* Sends what may go now; returns when the next packet may go. */
@@ -267,9 +272,10 @@ static uint64_t send_all(struct lab *lab, struct lab_flow *flow, uint16_t index)
             flow->repair_head++;
         bool repair = flow->repair_head < flow->repair_tail;
         bool none = flow->next_content >= flow->content_end;
-        if (!repair && (none || held(lab, flow))) {
+        uint64_t held_ns = none ? TIME_NEVER : held_until_ns(lab, flow);
+        if (!repair && held_ns > lab->now_ns) {
             sender_on_limited(&flow->sender, EDGE_LIMIT_application);
-            return none ? TIME_NEVER : flow->config.hold_until_ns;
+            return held_ns;
         }
         enum edge_limit limit;
         uint64_t at_ns = sender_send_ns(&flow->sender, flow->config.packet_bytes, repair, &limit);

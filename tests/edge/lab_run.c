@@ -33,7 +33,8 @@ static const char usage[] =
     "      some=PERCENT:MS packet=1538 (bytes on the wire) start=0 stop=0 (s) known=0 cap=0 (Mbit/s) size=0 "
     "(MB)\n"
     "      skew=PPM (of the receiver's clock) ahead=S:MS (it jumps then) longer=S:MS (the way back, from "
-    "then on)\n";
+    "then on)\n"
+    "      hold=PACKETS:S (the application has no more until then) trickle=MS (but for one each)\n";
 
 /* What follows the colon of a value; 0 where there is none. */
 static double after_colon(const char *value)
@@ -71,7 +72,9 @@ static bool set_edge(struct lab_edge *edge, const char *key, const char *value)
     else if (strcmp(key, "hold") == 0) {
         edge->hold_packets = (uint64_t)number;
         edge->hold_until_ns = (uint64_t)(after_colon(value) * 1e9);
-    } else if (strcmp(key, "packet") == 0)
+    } else if (strcmp(key, "trickle") == 0)
+        edge->trickle_ns = (uint64_t)(number * 1e6);
+    else if (strcmp(key, "packet") == 0)
         edge->packet_bytes = (uint32_t)number;
     else if (strcmp(key, "some") == 0) {
         edge->delay_some_ppb = (uint64_t)(number * 1e7);
