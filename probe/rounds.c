@@ -194,7 +194,8 @@ static uint16_t lines_of(const struct round_edge *edges, uint16_t count)
 
 bool rounds_may_look(const struct rounds *rounds, const struct rounds_goal *goal)
 {
-    return !rounds->looked && (rounds->count == 0 || goal->likely_ns > ROUNDS_LOOK_TIMES * goal->plan_ns);
+    return !rounds->looked &&
+           (rounds->count == 0 || goal->surprised || goal->likely_ns > ROUNDS_LOOK_TIMES * goal->plan_ns);
 }
 
 /* A look at all lines, where that does not take long; else what fits; where nothing does, a look all the same,
@@ -209,7 +210,9 @@ static uint64_t choose_or_look(struct rounds *rounds, uint64_t *left_ns)
     bool may_look =
         rounds_may_look(rounds, &rounds->goal) && count > 0 && rank_of(&edges[0]) == 0 && edges[0].bytes != 0;
     uint64_t plan_ns = rounds->goal.plan_ns;
-    uint64_t soon_ns = MIN(*left_ns, first ? muldiv64(plan_ns, ROUNDS_LOOK_PPM, PPM) : UINT64_MAX);
+    uint64_t late_ns = rounds->goal.surprised ? muldiv64(plan_ns, ROUNDS_LOOK_PPM_LATE, PPM) : 0;
+    uint64_t soon_ns =
+        first ? MIN(*left_ns, muldiv64(plan_ns, ROUNDS_LOOK_PPM, PPM)) : MAX(*left_ns, late_ns);
     uint64_t looks_ns = may_look ? look(rounds, edges, count, soon_ns) : 0;
     if (!may_look || looks_ns > soon_ns || rounds->edge_count < lines_of(edges, count)) {
         memcpy(rounds->edges, edges, count * sizeof(edges[0]));

@@ -28,10 +28,10 @@ static void rounds__budget(void **state)
         struct rounds_goal goal;
         uint64_t bytes, time_ns;
     } rows[] = {
-        {{600000000, 60 * NS_PER_S, 0, 0}, 6000000, 3 * NS_PER_S},
-        {{60000000, 6 * NS_PER_S, 0, 0}, 600000, 300 * NS_PER_MS},
-        {{UINT64_C(1000000000000), 100000 * NS_PER_S, 0, 0}, UINT64_C(10000000000), 10 * NS_PER_S},
-        {{1000, NS_PER_MS, 0, 3 * NS_PER_S}, UINT64_MAX, 3 * NS_PER_S},
+        {{600000000, 60 * NS_PER_S, 0, 0, false}, 6000000, 2400 * NS_PER_MS},
+        {{60000000, 6 * NS_PER_S, 0, 0, false}, 600000, 240 * NS_PER_MS},
+        {{UINT64_C(1000000000000), 100000 * NS_PER_S, 0, 0, false}, UINT64_C(10000000000), 10 * NS_PER_S},
+        {{1000, NS_PER_MS, 0, 3 * NS_PER_S, false}, UINT64_MAX, 3 * NS_PER_S},
     };
     (void)state;
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {

@@ -16,6 +16,8 @@
 #define AVOIDED_PPM 1000u
 /* A path that carries less is reckoned as if it carried that: no plan takes more than a thousand times as long. */
 #define LOWEST_PPM 1000u
+/* Shares of ports that differ by less than such a part are alike. */
+#define ALIKE_PART 10u
 /* What several senders got together beyond one alone: less than that is nothing. */
 #define TOGETHER_PART 4u
 #define PPB           UINT64_C(1000000000)
@@ -145,15 +147,27 @@ static uint64_t looked_bps(const struct node *node, const struct source *source,
     return newest ? result->maybe_bps : UINT64_MAX;
 }
 
-/* Where nothing else is known: paths of senders whose look was held up carry at least their parts of that, which are alike
- * where it had few receivers. If the line is what held it up, trees by such parts are as fast as others; if the paths are, the fastest. */
+/* Where nothing else is known, and all looks were held up, at shares of their ports that are alike: by lines that are alike, or
+ * by paths that are. Paths then carry at least their parts, which are of one size where there are few receivers. If lines held
+ * up the trains, trees by such parts are as fast as others; if paths did, the fastest. Lines that are unlike need other trees. */
 static void share_undecided(const struct node *node, const struct source *source, struct shares *shares)
 {
+    const struct plan_request *request = &source->request;
+    uint64_t least_ppm = UINT64_MAX, most_ppm = 0;
     if (node->peer_count > JOINT_UNLIKE)
         return;
-    for (uint16_t from = 0; from < source->request.node_count; from++)
-        if (looked_bps(node, source, from) != UINT64_MAX)
-            share_add(shares, 1, node->peer_count, 1);
+    for (uint16_t from = 0; from < request->node_count; from++) {
+        uint64_t found_bps = looked_bps(node, source, from);
+        if (request->nodes[from].leaf)
+            continue;
+        if (found_bps == UINT64_MAX)
+            return;
+        uint64_t share_ppm = muldiv64(found_bps, PLAN_WHOLE_PPM, request->nodes[from].up_bps);
+        least_ppm = MIN(least_ppm, share_ppm);
+        most_ppm = MAX(most_ppm, share_ppm);
+    }
+    if (most_ppm > 0 && most_ppm - least_ppm <= least_ppm / ALIKE_PART)
+        share_add(shares, 1, node->peer_count, 1);
 }
 
 /* While rounds follow, the next one finds out what was guessed wrong. The last plan rests on paths that were measured alone, where they

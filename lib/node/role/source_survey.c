@@ -50,6 +50,23 @@ static bool wanted(const struct node *node, const struct source *source)
            source->request.node_count > 2 && !node->shutting_down;
 }
 
+static bool is_narrow(const struct plan_request *request, uint16_t from, uint16_t to)
+{
+    const struct plan_path *path = &request->paths[from][to];
+    return from != to && source_is_measured(request, from, to) && !plan_path_at_least(path) &&
+           path->avb_kbps * UINT64_C(1000) < plan_ends_bps(request, from, to) / 4 * 3;
+}
+
+/* A path is far slower than its ends: ports are not what counts there, nor perhaps elsewhere. */
+static bool is_surprised(const struct plan_request *request)
+{
+    bool any = false;
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            any |= is_narrow(request, from, to);
+    return any;
+}
+
 static struct rounds_goal goal_of(const struct node *node, const struct source *source)
 {
     const struct plan *plan = &source->plan;
@@ -59,7 +76,8 @@ static struct rounds_goal goal_of(const struct node *node, const struct source *
     return (struct rounds_goal){.size_bytes = size_bytes,
                                 .plan_ns = flow_ns + delay_ns,
                                 .likely_ns = source_likely_ns(node, source, flow_ns) + delay_ns,
-                                .time_ns = source->spec.survey_ns};
+                                .time_ns = source->spec.survey_ns,
+                                .surprised = is_surprised(&source->request)};
 }
 
 static void add_edge(const struct node *node, struct source *source, struct plan_edge edge)
@@ -113,13 +131,6 @@ static bool found_narrow(const struct plan_request *request)
             narrow++;
     }
     return narrow >= 2 && narrow >= request->node_count / NARROW_PART;
-}
-
-static bool is_narrow(const struct plan_request *request, uint16_t from, uint16_t to)
-{
-    const struct plan_path *path = &request->paths[from][to];
-    return from != to && source_is_measured(request, from, to) && !plan_path_at_least(path) &&
-           path->avb_kbps * UINT64_C(1000) < plan_ends_bps(request, from, to) / 4 * 3;
 }
 
 /* Several paths to that node were measured, and nearly all carry as much, less than the ends allow: as if they shared its line. */
