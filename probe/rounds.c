@@ -200,8 +200,8 @@ bool rounds_may_look(const struct rounds *rounds, const struct rounds_goal *goal
 
 /* A look at all lines, where that does not take long; else what fits; where nothing does, a look all the same,
  * since what the plan takes is not known. Without the asker's line no look is worth its time. Returns what it
- * needs; *left_ns: what it may take. */
-static uint64_t choose_or_look(struct rounds *rounds, uint64_t *left_ns)
+ * needs; *left_ns: what it may take; late_ns: what a look that is a later round may. */
+static uint64_t choose_or_look(struct rounds *rounds, uint64_t late_ns, uint64_t *left_ns)
 {
     struct round_edge edges[ROUNDS_EDGES_MAX];
     uint16_t count = rounds->edge_count;
@@ -210,7 +210,6 @@ static uint64_t choose_or_look(struct rounds *rounds, uint64_t *left_ns)
     bool may_look =
         rounds_may_look(rounds, &rounds->goal) && count > 0 && rank_of(&edges[0]) == 0 && edges[0].bytes != 0;
     uint64_t plan_ns = rounds->goal.plan_ns;
-    uint64_t late_ns = rounds->goal.surprised ? muldiv64(plan_ns, ROUNDS_LOOK_PPM_LATE, PPM) : 0;
     uint64_t soon_ns =
         first ? MIN(*left_ns, muldiv64(plan_ns, ROUNDS_LOOK_PPM, PPM)) : MAX(*left_ns, late_ns);
     uint64_t looks_ns = may_look ? look(rounds, edges, count, soon_ns) : 0;
@@ -286,6 +285,15 @@ static uint64_t time_for_lines_in_ns(const struct rounds *rounds, uint64_t left_
                               : MAX(left_ns, excess_of(most_ns, elapsed_ns(now_ns, rounds->begun_ns)));
 }
 
+/* The same of a look that is a later round. */
+static uint64_t time_for_late_look_ns(const struct rounds *rounds, uint64_t now_ns)
+{
+    const struct rounds_goal *goal = &rounds->goal;
+    uint64_t most_ns = MIN(muldiv64(goal->plan_ns, ROUNDS_LOOK_PPM_LATE, PPM), ROUNDS_NS_MOST);
+    bool may = goal->surprised && goal->time_ns == 0;
+    return may ? excess_of(most_ns, elapsed_ns(now_ns, rounds->begun_ns)) : 0;
+}
+
 bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_t now_ns)
 {
     rounds->goal = *goal;
@@ -304,7 +312,7 @@ bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_
         rounds->looked_in = true;
         left_ns = needs_ns + needs_ns / ROUNDS_LOOK_MORE;
     } else {
-        needs_ns = choose_or_look(rounds, &left_ns);
+        needs_ns = choose_or_look(rounds, time_for_late_look_ns(rounds, now_ns), &left_ns);
     }
     if (rounds->edge_count == 0) {
         rounds->over = true;

@@ -17,9 +17,9 @@
  * Where nothing else fits, it is at those that it takes ROUNDS_LOOK_PPM_MOST for, and the asker's whatever time
  * that takes: a job may be that much longer if ports were the limit, and many times as long without if they were
  * not. Without bytes for the asker's there is none.
- * Where there was none, and the plan is likely to take ROUNDS_LOOK_TIMES as long, the next round is one,
- * if all lines go into its time; where a path was far slower than its ports, as that may be a line, into
- * ROUNDS_LOOK_PPM_LATE of the plan's.
+ * Where there was none, a later round is one, if all lines go into its time: where the plan is likely to take
+ * ROUNDS_LOOK_TIMES as long; and where a path carries far less than its ends, as that may be a line, which may take
+ * ROUNDS_LOOK_PPM_LATE of the plan's time.
  *
  * Where lines are found narrow, one round is a look at lines in (probe/gather.h), each by several senders at once,
  * within ROUNDS_IN_PPM of the plan's time; their bytes count for their receivers.
@@ -39,10 +39,10 @@
 #define ROUNDS_IN_PPM        100000u /* of the plan's time: a look at lines in, once others are found narrow */
 #define ROUNDS_IN_SLACK_NS   (20 * NS_PER_MS) /* queues that trains of such stand in */
 #define ROUNDS_OBJECT_PPM    10000u
-#define ROUNDS_PLAN_PPM      40000u
+#define ROUNDS_PLAN_PPM      50000u
 #define ROUNDS_LOOK_PPM      30000u
 #define ROUNDS_LOOK_PPM_MOST 500000u
-#define ROUNDS_LOOK_PPM_LATE 100000u /* where a path was a surprise, and there was none */
+#define ROUNDS_LOOK_PPM_LATE 100000u /* of a look that is a later round */
 #define ROUNDS_WORTH_PART    2u /* of what the plan is likely to take longer, a round may take such a part */
 #define ROUNDS_LOOK_TIMES    2u /* as long as it says: so risky a plan is worth a look */
 #define ROUNDS_NS_MOST       (10 * NS_PER_S)
@@ -62,7 +62,7 @@ struct rounds_goal {
     uint64_t plan_ns;    /* what the plan would take, until its last receiver has all */
     uint64_t likely_ns;  /* what it takes on average if its unknown paths are like those that are known */
     uint64_t time_ns;    /* the operator's word; 0: none */
-    bool surprised; /* a path was found to be slower than its ports: what else stands on them is in doubt */
+    bool surprised;      /* a path carries far less than its ends: what else rests on ports is in doubt */
 };
 
 struct round_edge {

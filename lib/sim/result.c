@@ -191,7 +191,7 @@ static void report_line(const struct plan_request *request, uint16_t node, bool 
     report_row_end(report);
 }
 
-/* What the plan rests on of sites' lines; those that were guessed are not measured. */
+/* What the plan rests on of sites' lines; those that were told or guessed are not measured. */
 static void report_lines(const struct plan_request *request, struct report *report)
 {
     report_table(report, "lines");

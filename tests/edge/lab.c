@@ -252,7 +252,7 @@ static void transmit(struct lab *lab, struct lab_flow *flow, uint16_t index, uin
                                 .stamp = wire_stamp(lab->now_ns)});
 }
 
-/* A relay that waits for its own parent: when it has more; now_ns: it has. */
+/* A relay that waits for its own parent: when it has more; now_ns where it has some already. */
 static uint64_t held_until_ns(const struct lab *lab, const struct lab_flow *flow)
 {
     const struct lab_edge *edge = &flow->config;

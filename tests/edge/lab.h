@@ -29,8 +29,8 @@ struct lab_edge {
     bool known;
     uint64_t cap_bps;                     /* 0: none */
     uint64_t limit_bytes;                 /* of new data; 0: greedy to the end */
-    uint64_t hold_packets, hold_until_ns; /* there is no more than so many before this time; 0: there is … */
-    uint64_t trickle_ns;                  /* … but for one more each; 0: none */
+    uint64_t hold_packets, hold_until_ns; /* until then there are only so many; 0: no hold */
+    uint64_t trickle_ns;                  /* … and one more each, from time 0 on; 0: none */
     uint32_t packet_bytes;                /* on the wire; 0: LAB_PACKET_BYTES */
     int64_t skew_ppm;                     /* the receiver's clock is so much faster than the sender's … */
     uint64_t ahead_at_ns;                 /* … and jumps ahead at this time … */

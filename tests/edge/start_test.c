@@ -14,7 +14,7 @@
 
 static struct lab_result result;
 
-/* The application has so many packets, and from then on all that it likes; the edge is judged in the second after. */
+/* The application has so many packets until until_ms, then all that it likes; the edge is judged in the second after. */
 struct hold {
     uint64_t rate_mbps, rtt_ms, packets, until_ms;
     uint32_t share_permille_min;

@@ -28,8 +28,8 @@ static void rounds__budget(void **state)
         struct rounds_goal goal;
         uint64_t bytes, time_ns;
     } rows[] = {
-        {{600000000, 60 * NS_PER_S, 0, 0, false}, 6000000, 2400 * NS_PER_MS},
-        {{60000000, 6 * NS_PER_S, 0, 0, false}, 600000, 240 * NS_PER_MS},
+        {{600000000, 60 * NS_PER_S, 0, 0, false}, 6000000, 3 * NS_PER_S},
+        {{60000000, 6 * NS_PER_S, 0, 0, false}, 600000, 300 * NS_PER_MS},
         {{UINT64_C(1000000000000), 100000 * NS_PER_S, 0, 0, false}, UINT64_C(10000000000), 10 * NS_PER_S},
         {{1000, NS_PER_MS, 0, 3 * NS_PER_S, false}, UINT64_MAX, 3 * NS_PER_S},
     };
@@ -277,6 +277,34 @@ static void rounds__look_once_paths_are_slow(void **state)
     }
 }
 
+/* A path was a surprise after a first round without a look: one may take a tenth of the plan's time, from the first round's begin on;
+ * but never more than the operator says. */
+static void rounds__look_where_a_path_is_a_surprise(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t plan_ms, second_ms, time_ms; /* the second round begins so long after the first */
+        bool surprised, looks;
+    } rows[] = {
+        {9000, 100, 0, true, true}, {9000, 100, 0, false, false},  {9000, 880, 0, true, false},
+        {1000, 50, 0, true, false}, {9000, 100, 120, true, false},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        uint64_t plan_ns = rows[row].plan_ms * NS_PER_MS;
+        struct rounds_goal goal = {.size_bytes = 1000000000, .plan_ns = plan_ns, .likely_ns = plan_ns};
+        rounds_init(&rounds);
+        goal.time_ns = rows[row].time_ms * NS_PER_MS;
+        add(0, 1);
+        rounds_begin(&rounds, &goal, NS_PER_S);
+        rounds_end(&rounds);
+        goal.surprised = rows[row].surprised;
+        for (uint16_t site = 0; site < 5; site++)
+            add_line(site, true);
+        rounds_begin(&rounds, &goal, NS_PER_S + rows[row].second_ms * NS_PER_MS);
+        assert_int_equal(rounds.looked, rows[row].looks);
+    }
+}
+
 static void add_line_in(uint16_t site)
 {
     struct round_edge line = {.from = ROUNDS_ANY,
@@ -341,6 +369,7 @@ int main(void)
         cmocka_unit_test(rounds__what_fits),
         cmocka_unit_test(rounds__go_on_where_paths_may_be_slow),
         cmocka_unit_test(rounds__look_once_paths_are_slow),
+        cmocka_unit_test(rounds__look_where_a_path_is_a_surprise),
         cmocka_unit_test(rounds__ask_once_and_in_turn),
         cmocka_unit_test(rounds__look_first),
         cmocka_unit_test(rounds__lines_by_themselves),

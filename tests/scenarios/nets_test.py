@@ -113,7 +113,7 @@ def scenarios(number):
 
 
 def found_lines(result):
-    """What the plan has for a line that trains have found."""
+    """Lines that trains have found to be a limit."""
     return [line for line in result["jobs"][0]["plan"]["lines"] if line["measured"] and not line["at_least"]]
 
 

@@ -7,6 +7,7 @@
 #define SHORT_GAIN_PPM   1250000 /* where the path may be full */
 #define LATE_PART        12      /* of the round trip */
 #define LONG_RTT_NS      (200 * NS_PER_MS)
+#define PAUSE_PART       2 /* of the proven rate: what a start that a pause ended goes on at, at least */
 #define FIRST_TELLS      4 /* the peak of few packets' jumps, and of many: wait.h */
 
 /* So few packets in a round trip that their losses tell nothing, nor harm others. */
@@ -251,7 +252,7 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     /* A relay had nothing to send meanwhile: that less came says nothing of the path, but what was proven is of
      * before. */
     if (view->now_ns < path->limited_until_ns && !path->window_limited)
-        sent_bps = MAX(sent_bps, start->proven_bps / 2);
+        sent_bps = MAX(sent_bps, start->proven_bps / PAUSE_PART);
     /* A queue that may be a wait, under deliveries that did not grow: TRACK finds out, CALM would take it
      * for the way. */
     bool finds_out = waits_long(start, path) && view->queue_ns > view->target_ns;

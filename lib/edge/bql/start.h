@@ -19,8 +19,8 @@
  * becomes part of the base; where they did not, TRACK falls by 15 % until deliveries are below 92 % of
  * their most, and what stays then does. p0 does not rise by what only the higher rate lost.
  *
- * Where less came because the application had nothing to send, the start ends at half of the rate that was proven at
- * least, as RFC 7661 halves what was not used. */
+ * A trial in which the application had nothing to send ends the start at half of the proven rate or more, as RFC 7661
+ * halves what was not used. */
 #pragma once
 
 #include "edge/bql/move.h"

@@ -202,7 +202,7 @@ bool source_is_measured(const struct plan_request *request, uint16_t from, uint1
 /* What paths and lines of which nothing is known are taken to carry, after a round: into the request. */
 void source_guess(const struct node *node, struct job *job);
 /* How long the object takes on average by the newest plan, which says flow_ns, if its paths of which nothing fresh is known are drawn
- * from those that are: as long as the slowest of them makes it. flow_ns where all are known, or none of any is. */
+ * from those that are: as long as the slowest of them makes it. flow_ns where all are known, or nothing says what any carries. */
 uint64_t source_likely_ns(const struct node *node, const struct source *source, uint64_t flow_ns);
 
 /* ---- source_survey.c: the plan's own edges are measured before it is used, where that pays ---- */

@@ -16,8 +16,8 @@
 #define AVOIDED_PPM 1000u
 /* A path that carries less is reckoned as if it carried that: no plan takes more than a thousand times as long. */
 #define LOWEST_PPM 1000u
-/* Shares of ports that differ by less than such a part are alike. */
-#define ALIKE_PART 10u
+/* Shares of ports that differ by no more than such a part are alike. */
+#define SHARES_ALIKE_PART 10u
 /* What several senders got together beyond one alone: less than that is nothing. */
 #define TOGETHER_PART 4u
 #define PPB           UINT64_C(1000000000)
@@ -121,7 +121,7 @@ static void share_passed(const struct source *source, struct shares *shares)
 }
 
 /* As many paths as a tree has edges were measured alone, and none carries nearly what its ends do: what passed is like them. */
-static bool none_is_whole(const struct source *source)
+static bool enough_and_none_whole(const struct source *source)
 {
     const struct plan_request *request = &source->request;
     unsigned alone = 0;
@@ -147,7 +147,7 @@ static uint64_t looked_bps(const struct node *node, const struct source *source,
     return newest ? result->maybe_bps : UINT64_MAX;
 }
 
-/* Where nothing else is known, and all looks were held up, at shares of their ports that are alike: by lines that are alike, or
+/* Where nothing else is known, and a look at each sender was held up, at shares of ports that are alike: by lines that are alike, or
  * by paths that are. Paths then carry at least their parts, which are of one size where there are few receivers. If lines held
  * up the trains, trees by such parts are as fast as others; if paths did, the fastest. Lines that are unlike need other trees. */
 static void share_undecided(const struct node *node, const struct source *source, struct shares *shares)
@@ -166,19 +166,20 @@ static void share_undecided(const struct node *node, const struct source *source
         least_ppm = MIN(least_ppm, share_ppm);
         most_ppm = MAX(most_ppm, share_ppm);
     }
-    if (most_ppm > 0 && most_ppm - least_ppm <= least_ppm / ALIKE_PART)
+    if (most_ppm > 0 && most_ppm - least_ppm <= least_ppm / SHARES_ALIKE_PART)
         share_add(shares, 1, node->peer_count, 1);
 }
 
 /* While rounds follow, the next one finds out what was guessed wrong. The last plan rests on paths that were measured alone, where they
- * are as many as a tree has edges and their lower quartile is half of the ports or more, as beside cross traffic. */
+ * are as many as a tree has edges and their lower quartile is half of the ports or more, as beside cross traffic. Where as many were
+ * and none is whole, those that passed count in no plan. */
 static void share_paths(const struct node *node, const struct source *source, bool last,
                         struct shares *shares)
 {
     shares->count = shares->run_count = 0;
     share_measured(source, shares);
     bool enough = shares->count + 1 >= source->request.node_count;
-    if (none_is_whole(source) || (last && enough && share_like(shares, last) >= PLAN_WHOLE_PPM / 2))
+    if (enough_and_none_whole(source) || (last && enough && share_like(shares, last) >= PLAN_WHOLE_PPM / 2))
         return;
     share_passed(source, shares);
     if (shares->count == 0)

@@ -57,13 +57,15 @@ static bool is_narrow(const struct plan_request *request, uint16_t from, uint16_
            path->avb_kbps * UINT64_C(1000) < plan_ends_bps(request, from, to) / 4 * 3;
 }
 
-/* A path is far slower than its ends: ports are not what counts there, nor perhaps elsewhere. */
+/* A path carries far less than its ends, but so much that a few of them fill a port: its plan rests on ports, which may not be what
+ * counts. Of slower ones even as many as a plan has trees do not. */
 static bool is_surprised(const struct plan_request *request)
 {
     bool any = false;
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++)
-            any |= is_narrow(request, from, to);
+            any |= is_narrow(request, from, to) && request->paths[from][to].avb_kbps * UINT64_C(1000) >=
+                                                       plan_ends_bps(request, from, to) / PLAN_TREES_MAX;
     return any;
 }
 
