@@ -1,5 +1,5 @@
 /* A bottleneck shared by edges, in virtual time: real senders and receivers, the link model of lib/netem,
- * greedy sources without content. The harness of the congestion strategies: fast (about a million packets a
+ * sources without content, greedy unless limited or held. The harness of the congestion strategies: fast (about a million packets a
  * second), and with everything that has a say in a strategy's verdicts.
  *
  * A packet, ECN-capable, passes the bottleneck (rate, queue, policer, marks), then its edge's own way (delay, jitter,

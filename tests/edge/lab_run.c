@@ -34,7 +34,7 @@ static const char usage[] =
     "(MB)\n"
     "      skew=PPM (of the receiver's clock) ahead=S:MS (it jumps then) longer=S:MS (the way back, from "
     "then on)\n"
-    "      hold=PACKETS:S (the application has no more until then) trickle=MS (and one more each)\n";
+    "      hold=PACKETS:S (the application has no more until then) trickle=MS (but for one packet each)\n";
 
 /* What follows the colon of a value; 0 where there is none. */
 static double after_colon(const char *value)

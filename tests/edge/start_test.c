@@ -41,7 +41,7 @@ static struct lab_config config_of(const struct hold *hold)
 }
 
 /* What does not come in a pause says nothing of the path: a start that ended in one went on at the rate of a packet in
- * that pause, and needed seconds to come back. A start that does not end there goes on at a rate of long ago. */
+ * that pause, and needed seconds to come back. */
 static void start__takes_a_pause_for_no_slow_path(void **state)
 {
     (void)state;
@@ -62,7 +62,8 @@ static void start__takes_a_pause_for_no_slow_path(void **state)
     }
 }
 
-/* The path becomes a twentieth in a pause in which a packet leaves now and then: little is lost, and what it takes is found. */
+/* The path becomes a twentieth in a pause in which a packet leaves now and then: a start that went on then would be at a rate of
+ * long ago. Little is lost, and what the path takes is found. */
 static void start__ends_in_a_pause(void **state)
 {
     (void)state;

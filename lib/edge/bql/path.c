@@ -94,9 +94,14 @@ uint64_t bql_path_target_ns(const struct bql_path *path, uint64_t rate_bps)
     return bql_heed_target_ns(&path->heed, rate_bps, &span);
 }
 
+bool bql_path_is_limited(const struct bql_path *path)
+{
+    return path->now_ns < path->limited_until_ns && !path->window_limited;
+}
+
 bool bql_path_says_nothing(const struct bql_path *path, uint64_t rate_bps)
 {
-    return path->now_ns < path->limited_until_ns && !path->window_limited &&
+    return bql_path_is_limited(path) &&
            bql_chance_sent_bps(&path->chance, path->delivered_bps) < rate_bps / 10 * 8;
 }
 

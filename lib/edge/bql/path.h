@@ -123,6 +123,8 @@ uint32_t bql_path_telling_packets(const struct bql_path *path);
 bool bql_path_is_sparse(const struct bql_path *path);
 /* Whether what looks like a queue may as well be packets that wait for their predecessors. */
 bool bql_path_may_wait(const struct bql_path *path, uint64_t queue_ns);
+/* Something else than rate or window limits, or did not long ago: the application, a port, a disk. */
+bool bql_path_is_limited(const struct bql_path *path);
 /* Limited by something else the rate says nothing of the path, nor do deliveries; but what is limited by a
  * window only, or delivers what it is to all the same, may have itself to blame. */
 bool bql_path_says_nothing(const struct bql_path *path, uint64_t rate_bps);

@@ -249,9 +249,8 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     if (trial_ns(start, path) > start->tried_ns + start->tried_ns / 4)
         return begin_trial(start, path); /* too short a trial for the jitter that was seen meanwhile */
     uint64_t sent_bps = bql_chance_sent_bps(&path->chance, start->delivered_bps);
-    /* A relay had nothing to send meanwhile: that less came says nothing of the path, but what was proven is of
-     * before. */
-    if (view->now_ns < path->limited_until_ns && !path->window_limited)
+    /* As where a relay had nothing to send meanwhile; but what was proven is of before. */
+    if (bql_path_is_limited(path))
         sent_bps = MAX(sent_bps, start->proven_bps / PAUSE_PART);
     /* A queue that may be a wait, under deliveries that did not grow: TRACK finds out, CALM would take it
      * for the way. */
