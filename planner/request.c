@@ -92,8 +92,10 @@ void request_as_measured(struct request_net *result)
         for (uint16_t to = 0; to < net->count; to++) {
             const struct plan_path *path = &request->paths[from][result->node_of[to]];
             uint32_t edge = net_edge(net, host, to);
-            if (net->path_bps[edge] > 0 && plan_path_limits(request->avb_of, path))
-                net->path_bps[edge] = usable_bps(path->avb_kbps * UINT64_C(1000));
+            if (net->path_bps[edge] > 0)
+                net->path_bps[edge] = plan_path_limits(request->avb_of, path)
+                                          ? usable_bps(path->avb_kbps * UINT64_C(1000))
+                                          : NET_NO_LIMIT;
         }
     }
 }

@@ -29,7 +29,7 @@ size_t request_net_bytes(const struct plan_request *request); /* of arena */
  * bandwidth is as wide as the interfaces, or the share of them that the request assumes. */
 void request_net(const struct plan_request *request, struct arena *arena, struct request_net *result);
 /* Of a net made from a request: paths and lines that were measured are as wide as was measured, where a plan counts on
- * less of them; lines that are guessed are as wide as their ports. */
+ * less of them; lines and paths that are guessed are as wide as their ports. */
 void request_as_measured(struct request_net *result);
 /* What each edge of the plan may be sent, by the rate and the paces of the choice. */
 void request_edge_rates(const struct request_net *from, const struct choice *choice, struct plan *plan);

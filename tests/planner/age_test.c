@@ -183,13 +183,15 @@ static void auto__lifts_its_edges(void **state)
         uint64_t planned_bps, edge_bps;
         bool guessed; /* that line: without an interval */
         bool in;      /* receivers' lines in are measured, not the paths to them */
+        bool unknown; /* nothing is known of the paths, which are guessed to be like a line of 100 Mbit/s */
     } cases[] = {
-        {1000000000, 0, 0, 93462000, 100000000, false, false},
-        {1000000000, 0, 100000, 46731000, 50000000, false, false},
-        {95000000, 0, 0, 47500000, 47500000, false, false}, /* its port is the limit, which is told */
-        {1000000000, 50000000, 0, 0, 0, false, false},
-        {1000000000, 0, 100000, 50000000, 100000000, true, false}, /* a guess holds nobody to it */
-        {1000000000, 0, 0, 93462000, 100000000, false, true},
+        {1000000000, 0, 0, 93462000, 100000000, false, false, false},
+        {1000000000, 0, 100000, 46731000, 50000000, false, false, false},
+        {95000000, 0, 0, 47500000, 47500000, false, false, false}, /* its port is the limit, which is told */
+        {1000000000, 50000000, 0, 0, 0, false, false, false},
+        {1000000000, 0, 100000, 50000000, 100000000, true, false, false}, /* a guess holds nobody to it */
+        {1000000000, 0, 0, 93462000, 100000000, false, true, false},
+        {1000000000, 0, 100000, 50000000, 500000000, true, false, true}, /* nor does a guess of paths */
     };
     struct arena arena;
     void *memory = open_arena(&arena);
@@ -210,6 +212,10 @@ static void auto__lifts_its_edges(void **state)
         for (uint16_t node = 1; node <= 2 && cases[i].in; node++) {
             request.lines_in[node] = path;
             request.paths[0][node] = (struct plan_path){.rtt_us = path.rtt_us};
+        }
+        if (cases[i].unknown) {
+            request.paths[0][1] = request.paths[0][2] = (struct plan_path){.rtt_us = path.rtt_us};
+            request.assumed_ppm = PLAN_WHOLE_PPM;
         }
         if (!solve(&request, &arena, &plan, &err))
             fail_msg("%s", err.text);
