@@ -176,7 +176,7 @@ static bool budget_takes(struct node *node, uint64_t bytes, uint64_t now_ns, uin
 static uint16_t own_count(const struct wire_train *train)
 {
     unsigned turns = train->flags >> WIRE_TRAIN_TURNS_SHIFT;
-    if (turns < 2 || turns > WIRE_TRAIN_TURNS_MAX)
+    if (turns < 2)
         return train->count;
     return (uint16_t)((train->count - train->index % turns + turns - 1) / turns);
 }
@@ -315,7 +315,8 @@ static void take(struct node *node, struct train_slot *slot, const struct wire_t
     slot->stamp_kind = MIN(slot->stamp_kind, packet->stamp_kind);
     slot->noise_ns = MAX(slot->noise_ns, packet->noise_ns);
     uint64_t rest_ns = MIN(train->rest_us * NS_PER_US, TRAIN_REST_NS_MAX);
-    slot->due_ns = MAX(slot->arrived == 1 ? 0 : slot->due_ns, now_ns + rest_ns + TRAIN_GRACE_NS);
+    uint64_t grace_ns = slot->joint ? TRAIN_GRACE_JOINT_NS : TRAIN_GRACE_NS;
+    slot->due_ns = MAX(slot->arrived == 1 ? 0 : slot->due_ns, now_ns + rest_ns + grace_ns);
     slot->due_ns = MIN(slot->due_ns, slot->begun_ns + TRAIN_KEEP_NS_MAX);
     if (slot->arrived == 1)
         core_schedule(node, slot->due_ns);

@@ -13,12 +13,14 @@
 #include "node/train/budget.h"
 #include "wire/control.h"
 
-#define TRAIN_IN_MAX      8               /* joint ones at a time */
-#define TRAIN_GRACE_NS    (5 * NS_PER_MS) /* packets may be late by so much */
-#define TRAIN_REST_NS_MAX NS_PER_S /* nobody keeps a slot for longer after a packet, whatever he says … */
-#define TRAIN_KEEP_NS_MAX (3 * NS_PER_S) /* … nor after a train's first one */
-#define TRAIN_BUDGET_MIN  4000000ULL     /* bytes in that time */
-#define TRAIN_BUDGET_PART 25 /* else such a part of what may come in: several peers have their 1 % at once */
+#define TRAIN_IN_MAX   8               /* joint ones at a time */
+#define TRAIN_GRACE_NS (5 * NS_PER_MS) /* packets may be late by so much */
+/* … and of joint trains by as much as a queue holds that the first of them have made. */
+#define TRAIN_GRACE_JOINT_NS (20 * NS_PER_MS)
+#define TRAIN_REST_NS_MAX    NS_PER_S /* nobody keeps a slot for longer after a packet, whatever he says … */
+#define TRAIN_KEEP_NS_MAX    (3 * NS_PER_S) /* … nor after a train's first one */
+#define TRAIN_BUDGET_MIN     4000000ULL     /* bytes in that time */
+#define TRAIN_BUDGET_PART    25 /* else such a part of what may come in: several peers have their 1 % at once */
 
 /* One that comes in. */
 struct train_slot {
