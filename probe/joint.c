@@ -27,6 +27,13 @@
 #define TRICKLE_LEAST 4u
 /* A line that overflows shares itself out unevenly, never by such a factor: below it the part's own path lost it. */
 #define ROUGH_TIMES 4
+/* Half of the interval of a path by its sprint. */
+#define SPRINT_SHARE 0.06
+/* Of a sprint that came by less, what came counts. */
+#define SPRINT_CAME  (2.0 / 3)
+#define SPRINT_LEAST 6u
+/* By less than such a part of a packet nothing has held it up. */
+#define SPRINT_PACKETS 0.5
 /* A plan has no use for a narrower interval of a line than twice that. */
 #define ENOUGH_SHARE 0.03
 /* A path that carries alone by so much more than its share of the train did not hold that up. */
@@ -350,6 +357,51 @@ bool joint_path(const struct joint *joint, uint16_t place, struct estimate *esti
     double most = own.beside ? fmax(own.most / turns, rate) : rate;
     *estimate = estimate_of(rate, most, own.rough ? ROUGH_SHARE : AGREE_SHARE);
     return true;
+}
+
+/* Bit/ns at which a part of a sprint came: by indexes, or where much of it was lost by what came. */
+static double came_rate(const struct train_record *record, uint32_t first, uint32_t last)
+{
+    const struct train_sample *from = &record->samples[first], *to = &record->samples[last];
+    bool overrun = record->count < SPRINT_CAME * record->sent;
+    uint32_t packets = overrun ? last - first : to->index - from->index;
+    if (to->received_ns <= from->received_ns)
+        return 0;
+    return packets * record->shape.wire_bytes * 8.0 / (double)(to->received_ns - from->received_ns);
+}
+
+bool joint_sprint(const struct train_record *record, struct estimate *estimate)
+{
+    if (record->marks != 0 || record->count < SPRINT_LEAST)
+        return false;
+    uint32_t last = record->count - 1;
+    const struct train_sample *samples = record->samples;
+    double early = came_rate(record, 0, last / 2), late = came_rate(record, last / 2, last);
+    double rate = came_rate(record, 0, last);
+    double noise_ns = hypot((double)record->sender.noise_ns, (double)record->receiver.noise_ns);
+    double took_ns = (double)elapsed_ns(samples[last].received_ns, samples[0].received_ns);
+    double left_ns = (double)elapsed_ns(samples[last].sent_ns, samples[0].sent_ns);
+    double allowed_ns = SPRINT_PACKETS * left_ns / last + 2 * noise_ns;
+    if (early <= 0 || late <= 0 || took_ns <= 0)
+        return false;
+    double share = fmax(fabs(early - late) / (early + late), 2 * noise_ns / took_ns);
+    if (share > ROUGH_SHARE)
+        return false;
+    *estimate = estimate_of(rate, rate, fmax(share, SPRINT_SHARE));
+    if (took_ns <= left_ns + allowed_ns)
+        joint_at_least(estimate);
+    return true;
+}
+
+void joint_judge_sprints(const struct joint *joint, struct estimate *sprints, uint16_t count)
+{
+    double most_bps = joint->count > 0 && !joint->parts[0].aside ? joint->parts[0].rate * 1e9 : 0;
+    for (uint16_t receiver = 0; receiver < count; receiver++)
+        if (sprints[receiver].kind != ESTIMATE_NONE)
+            most_bps = fmax(most_bps, (double)sprints[receiver].avail_bps);
+    for (uint16_t receiver = 0; receiver < count; receiver++)
+        if ((double)sprints[receiver].avail_bps > (1 - AGREE_SHARE) * most_bps)
+            joint_at_least(&sprints[receiver]);
 }
 
 bool joint_enough(const struct estimate *estimate)

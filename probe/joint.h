@@ -12,6 +12,10 @@
  * last. A part that another sender's train came beside may have been held up by that: it tells nothing against the
  * others.
  *
+ * A sprint, packets to one receiver in a row, shows by its dispersion the slowest of what they crossed, for the line
+ * carries nothing else meanwhile: Dovrolis, Ramanathan and Moore, "What do packet dispersion techniques measure?",
+ * INFOCOM 2001. Sprints that saw less than others, or than all parts together, tell of their paths.
+ *
  * Sans-IO; rates in bit/s on the wire. */
 #pragma once
 
@@ -82,6 +86,11 @@ bool joint_line(const struct joint *joint, struct estimate *estimate);
 bool joint_trickle(const struct joint *joint, struct estimate *estimate);
 /* Whether that part (place in `parts`) tells what its own path carries, roughly. */
 bool joint_path(const struct joint *joint, uint16_t place, struct estimate *estimate);
+/* What one receiver's sprint, packets to it alone, tells of all that they crossed. False: nothing. */
+bool joint_sprint(const struct train_record *record, struct estimate *estimate);
+/* … and so of their paths: what may be the line's doing, as nothing else saw more pass, is a lower end alone.
+ * `sprints`: of all receivers, kind NONE where one tells nothing. Behind joint_choose. */
+void joint_judge_sprints(const struct joint *joint, struct estimate *sprints, uint16_t count);
 /* Whether such an estimate of a line is as good as a plan has use for. */
 bool joint_enough(const struct estimate *estimate);
 /* An estimate by parts that are alike, each of one of `turns` packets, becomes one of the line by what the path to

@@ -149,6 +149,13 @@ static uint64_t choose(struct rounds *rounds, uint64_t left_ns)
     return last_ns;
 }
 
+/* What a look's train has beyond its packets in turn, where these are all that they may be. */
+static uint32_t look_sprints(const struct rounds *rounds, const struct round_edge *edge)
+{
+    uint32_t bytes = MIN(rounds->goal.peers, ROUNDS_SPRINTS_MAX) * ROUNDS_SPRINT_BYTES;
+    return edge->bytes >= ROUNDS_LOOK_BYTES ? bytes : 0;
+}
+
 /* One look at lines, side by side, of those that were added: their trains bear each other, as far as not all come
  * at once. Whose would take longer than most_ns is left out, but the asker's. Returns when the last should be
  * known. */
@@ -158,8 +165,11 @@ static uint64_t look(struct rounds *rounds, const struct round_edge *edges, uint
     rounds->edge_count = 0;
     for (uint16_t place = 0; place < count; place++) {
         struct round_edge edge = edges[place];
+        uint32_t sprints = look_sprints(rounds, &edge);
         edge.bytes = MIN(edge.bytes, ROUNDS_LOOK_BYTES);
-        uint64_t train_ns = ROUNDS_LOOK_SLOWER * transmit_ns(edge.bytes, edge.port_bps);
+        uint64_t train_ns =
+            ROUNDS_LOOK_SLOWER * transmit_ns(edge.bytes, edge.port_bps) + transmit_ns(sprints, edge.port_bps);
+        edge.bytes += sprints;
         uint64_t end_ns = wait_ns + edge.rtt_ns + edge.asker_ns + train_ns + ROUNDS_SLACK_NS;
         if (!is_line(&edge) || edge.in || edge.bytes == 0 || (end_ns > most_ns && edge.asker_ns != 0))
             continue;

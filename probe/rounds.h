@@ -39,7 +39,7 @@
 #define ROUNDS_IN_PPM        100000u /* of the plan's time: a look at lines in, once others are found narrow */
 #define ROUNDS_IN_SLACK_NS   (20 * NS_PER_MS) /* queues that trains of such stand in */
 #define ROUNDS_OBJECT_PPM    10000u
-#define ROUNDS_PLAN_PPM      50000u
+#define ROUNDS_PLAN_PPM      40000u
 #define ROUNDS_LOOK_PPM      30000u
 #define ROUNDS_LOOK_PPM_MOST 500000u
 #define ROUNDS_LOOK_PPM_LATE 100000u /* of a look that is a later round */
@@ -52,7 +52,9 @@
 #define ROUNDS_TEST_BYTES    40000u           /* the test of its ends, which comes before */
 #define ROUNDS_TRAINS        4u
 #define ROUNDS_SLACK_NS      (40 * NS_PER_MS) /* of a measurement: reports that take a turn */
-#define ROUNDS_LOOK_BYTES    400000u          /* of a line in a look: one train */
+#define ROUNDS_LOOK_BYTES    400000u          /* of a line in a look: one train … */
+#define ROUNDS_SPRINT_BYTES  12400u           /* … and its sprints, at the port's rate … */
+#define ROUNDS_SPRINTS_MAX   16u              /* … at most */
 #define ROUNDS_LOOK_SLOWER   4u               /* a train of a look takes so many times what its port would */
 #define ROUNDS_LOOK_MORE     2u               /* such a part of its time is waited for beyond that */
 #define ROUNDS_PATIENCE      3u /* of what it should take: a path may be far slower than its ports */
@@ -63,6 +65,7 @@ struct rounds_goal {
     uint64_t likely_ns;  /* what it takes on average if its unknown paths are like those that are known */
     uint64_t time_ns;    /* the operator's word; 0: none */
     bool surprised;      /* a path carries far less than its ends: what else rests on ports is in doubt */
+    uint16_t peers;      /* of each site: a look's trains have as many sprints */
 };
 
 struct round_edge {

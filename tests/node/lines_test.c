@@ -18,13 +18,18 @@ static void begin_lines(uint16_t count, uint32_t packets)
                                         .trains = 1};
 }
 
-/* The line of `site`, asked for by n0. */
-static void ask_line(uint16_t site, uint16_t trains)
+/* The line of `site`, asked for by n0; one train is a look, which has sprints. */
+static void ask_line_for(uint16_t site, uint16_t trains, uint32_t bytes)
 {
-    struct wire_probe_ask message = {.lasts_ms = 2000, .bytes = 1000000, .trains = trains};
+    struct wire_probe_ask message = {.lasts_ms = 2000, .bytes = bytes, .trains = trains};
     struct err err;
     if (!pairs_ask(node_of(0), site, site, &message, world.now_ns, &err))
         fail_msg("%s", err.text);
+}
+
+static void ask_line(uint16_t site, uint16_t trains)
+{
+    ask_line_for(site, trains, 1000000);
 }
 
 static const struct pair_result *line_at_n0(uint16_t site)
@@ -32,7 +37,8 @@ static const struct pair_result *line_at_n0(uint16_t site)
     return pairs_result(node_of(0), site, site);
 }
 
-/* Of 560 packets to seven peers each second one is of the nearest; the record is of one peer's part, by indexes in the whole. */
+/* Of 560 packets to seven peers each second one is of the nearest; the record is of one peer's part, by indexes in the whole. Eight
+ * more go to each. */
 static void line__goes_to_peers_in_turn(void **state)
 {
     (void)state;
@@ -46,17 +52,17 @@ static void line__goes_to_peers_in_turn(void **state)
         ask_line(0, 1);
         run(200 * NS_PER_MS);
         assert_int_equal(script.records, 1);
-        assert_int_equal(world_counter(&world, 0, "tx_trains"), 560);
-        uint64_t sum = 0, most = 0, least = 560;
+        uint64_t sprints = 8 * (rows[row].nodes - 1u), sum = 0, most = 0, least = 560;
+        assert_int_equal(world_counter(&world, 0, "tx_trains"), 560 + sprints);
         for (uint16_t node = 1; node < rows[row].nodes; node++) {
             uint64_t came = world_counter(&world, node, "rx_trains");
             sum += came;
             most = MAX(most, came);
             least = MIN(least, came);
         }
-        assert_int_equal(sum, 560);
-        assert_int_equal(most, rows[row].most);
-        assert_int_equal(least, rows[row].least);
+        assert_int_equal(sum, 560 + sprints);
+        assert_int_equal(most, rows[row].most + 8);
+        assert_int_equal(least, rows[row].least + 8);
         assert_true(script.last.turns == rows[row].turns || script.last.turns == 2);
         for (uint32_t at = 1; at < script.last.count; at++)
             assert_int_equal(script.last.samples[at].index - script.last.samples[at - 1].index,
@@ -137,22 +143,55 @@ static void line__several_at_a_time(void **state)
     world_end(&world);
 }
 
-/* Of parts that are alike the path to one of the receivers decides, which is measured where it is not known: not for a look. */
+/* Of parts that are alike the path to one of the receivers decides. Where it is not known it is measured; a look has sprints, and
+ * where there are too few bytes for them says that it does not know. */
 static void line__asks_a_path_where_parts_are_alike(void **state)
 {
     (void)state;
-    for (uint16_t trains = 1; trains <= 2; trains++) {
+    static const struct {
+        uint16_t trains;
+        uint32_t bytes;
+        uint64_t sent;
+        enum estimate_kind kind;
+    } rows[] = {{1, 370000, 100, ESTIMATE_REFUSED},
+                {1, 400000, 116, ESTIMATE_AT_LEAST},
+                {2, 1000000, 200, ESTIMATE_VALUE}};
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         begin_lines(3, 100);
         for (uint16_t node = 0; node < 3; node++)
             for (uint16_t other = 0; other < 3; other++)
                 world.rate_bps[node][other] = 100000000;
         start();
-        ask_line(0, trains);
+        ask_line_for(0, rows[row].trains, rows[row].bytes);
         run(500 * NS_PER_MS);
-        assert_int_equal(world_counter(&world, 0, "tx_trains"), trains == 1 ? 100 : 200);
-        assert_int_equal(line_at_n0(0)->estimate.kind, trains == 1 ? ESTIMATE_REFUSED : ESTIMATE_VALUE);
+        assert_int_equal(world_counter(&world, 0, "tx_trains"), rows[row].sent);
+        assert_int_equal(line_at_n0(0)->estimate.kind, rows[row].kind);
         world_end(&world);
     }
+}
+
+/* Its sprints tell what each path carries by itself, far above its part of the packets in turn; who is known alone is left alone. */
+static void line__looks_at_paths(void **state)
+{
+    (void)state;
+    static const uint64_t path_mbps[] = {0, 2000, 300, 50, 0, 700};
+    begin_lines(6, 280);
+    for (uint16_t other = 1; other < 6; other++)
+        world.rate_bps[0][other] = path_mbps[other] * 1000000;
+    start();
+    ask_line(0, 1);
+    run(500 * NS_PER_MS);
+    for (uint16_t other = 1; other < 6; other++) {
+        struct wire_available_peer known;
+        assert_true(path_table_available(node_of(0)->paths, PATH_SITE_SELF, other, world.now_ns, &known));
+        uint64_t told_mbps = known.avail_kbps / 1000;
+        if (path_mbps[other] != 0)
+            assert_in_range(told_mbps, path_mbps[other] * 95 / 100, path_mbps[other] * 105 / 100);
+        else
+            assert_in_range(told_mbps, 8000, 10000);
+        assert_int_equal(known.high_kbps == 0, path_mbps[other] == 0);
+    }
+    world_end(&world);
 }
 
 /* One whose report waits, as its peer takes no messages, keeps its slot and gets no other. */
@@ -213,6 +252,7 @@ int main(void)
         cmocka_unit_test(line__keeps_one_slot_of_a_peer),
         cmocka_unit_test(line__goes_on_without_who_goes_down),
         cmocka_unit_test(line__asks_a_path_where_parts_are_alike),
+        cmocka_unit_test(line__looks_at_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -397,6 +397,98 @@ static void joint_enough__is_narrow(void **state)
     assert_true(joint_enough(&line));
 }
 
+#define SPRINT_PACKETS 8u
+
+/* Of so many packets at the port's rate; `gap_ns` from one arrival to the next, but one of them that is so many times as
+ * long, behind the packet of that number; the first ones are lost. */
+static struct train_record *sprint(uint64_t gap_ns, unsigned behind, unsigned times, unsigned lost)
+{
+    struct train_record *record = &parts[0];
+    uint64_t left_ns = transmit_ns(1538, PORT_BPS), came_ns = CLOCK_NS;
+    *record = (struct train_record){.shape = {.wire_bytes = 1538}, .sent = SPRINT_PACKETS};
+    for (uint32_t index = 0; index < SPRINT_PACKETS; index++) {
+        if (index >= lost)
+            record->samples[record->count++] =
+                (struct train_sample){NS_PER_S + index * left_ns, came_ns, 300 + index, index - lost};
+        came_ns += gap_ns * (index == behind ? times : 1);
+    }
+    return record;
+}
+
+static void joint_sprint__by_a_table(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        uint64_t gap_ns;
+        unsigned behind, times, lost, noise_ns;
+        enum estimate_kind kind;
+        uint64_t low_mbps, high_mbps; /* of the value; of "at least" the lower end */
+    } rows[] = {
+        {"as fast as the port", 12304, 0, 1, 0, 0, ESTIMATE_AT_LEAST, 930, 950},
+        {"other traffic's packet between", 12304, 4, 2, 0, 0, ESTIMATE_VALUE, 870, 880},
+        {"a slow path", 123040, 0, 1, 0, 0, ESTIMATE_VALUE, 99, 101},
+        {"of 500", 24608, 0, 1, 0, 0, ESTIMATE_VALUE, 495, 505},
+        {"a slow path, the first lost", 123040, 0, 1, 2, 0, ESTIMATE_VALUE, 99, 101},
+        {"too few came", 123040, 0, 1, 3, 0, ESTIMATE_NONE, 0, 0},
+        {"an end that stood still", 12304, 5, 50, 0, 0, ESTIMATE_NONE, 0, 0},
+        {"a slow path, stamps that err a little", 123040, 0, 1, 0, 60000, ESTIMATE_VALUE, 99, 101},
+        {"stamps that err as much as all takes", 12304, 0, 1, 0, 60000, ESTIMATE_NONE, 0, 0},
+    };
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct estimate estimate = {.kind = ESTIMATE_NONE};
+        struct train_record *record =
+            sprint(rows[row].gap_ns, rows[row].behind, rows[row].times, rows[row].lost);
+        record->receiver.noise_ns = rows[row].noise_ns;
+        print_message("%s\n", rows[row].what);
+        assert_int_equal(joint_sprint(record, &estimate), rows[row].kind != ESTIMATE_NONE);
+        assert_int_equal(estimate.kind, rows[row].kind);
+        assert_in_range(estimate.avail_bps / 1000000, rows[row].low_mbps, rows[row].high_mbps);
+        assert_true(estimate.low_bps <= estimate.avail_bps);
+    }
+    struct estimate estimate;
+    struct train_record *cut = sprint(12304, 0, 1, 0);
+    cut->marks = TRAIN_CUT;
+    assert_false(joint_sprint(cut, &estimate));
+}
+
+static struct estimate of_mbps(uint64_t mbps, enum estimate_kind kind)
+{
+    uint64_t bps = mbps * 1000000;
+    return (struct estimate){
+        .kind = kind, .avail_bps = bps, .low_bps = bps / 100 * 94, .high_bps = bps / 100 * 106};
+}
+
+/* Sprints to three beside a train in turn to four: what none of them, nor of its parts, saw exceeded may be the line. */
+static void joint_judge_sprints__leaves_the_line_open(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        uint64_t line_mbps, path_mbps[4], sprint_mbps[3];
+        bool value[3];
+    } rows[] = {
+        {"a line", 100, {1000, 1000, 1000, 1000}, {100, 100, 50}, {false, false, true}},
+        {"paths that are alike", 0, {100, 100, 100, 100}, {100, 100, 100}, {true, true, true}},
+        {"one path is wide", 0, {1000, 1000, 500, 200}, {950, 500, 200}, {false, true, true}},
+        {"none is", 0, {500, 500, 500, 500}, {500, 500, 200}, {false, false, true}},
+    };
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        const struct joint_part *part = NULL;
+        struct estimate sprints[4] = {0};
+        send(rows[row].line_mbps, rows[row].path_mbps, 4, false, TIME_NEVER);
+        take_all(4);
+        joint_choose(&joint, 0, &part);
+        for (unsigned path = 0; path < 3; path++)
+            sprints[path] = of_mbps(rows[row].sprint_mbps[path], ESTIMATE_VALUE);
+        joint_judge_sprints(&joint, sprints, 4);
+        print_message("%s\n", rows[row].what);
+        for (unsigned path = 0; path < 3; path++)
+            assert_int_equal(sprints[path].kind, rows[row].value[path] ? ESTIMATE_VALUE : ESTIMATE_AT_LEAST);
+        assert_int_equal(sprints[3].kind, ESTIMATE_NONE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +503,8 @@ int main(void)
         cmocka_unit_test(joint__needs_two),
         cmocka_unit_test(joint_judge__by_a_path_alone),
         cmocka_unit_test(joint_enough__is_narrow),
+        cmocka_unit_test(joint_sprint__by_a_table),
+        cmocka_unit_test(joint_judge_sprints__leaves_the_line_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

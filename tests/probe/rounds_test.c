@@ -28,10 +28,10 @@ static void rounds__budget(void **state)
         struct rounds_goal goal;
         uint64_t bytes, time_ns;
     } rows[] = {
-        {{600000000, 60 * NS_PER_S, 0, 0, false}, 6000000, 3 * NS_PER_S},
-        {{60000000, 6 * NS_PER_S, 0, 0, false}, 600000, 300 * NS_PER_MS},
-        {{UINT64_C(1000000000000), 100000 * NS_PER_S, 0, 0, false}, UINT64_C(10000000000), 10 * NS_PER_S},
-        {{1000, NS_PER_MS, 0, 3 * NS_PER_S, false}, UINT64_MAX, 3 * NS_PER_S},
+        {{600000000, 60 * NS_PER_S, 0, 0, false, 5}, 6000000, 2400 * NS_PER_MS},
+        {{60000000, 6 * NS_PER_S, 0, 0, false, 5}, 600000, 240 * NS_PER_MS},
+        {{UINT64_C(1000000000000), 100000 * NS_PER_S, 0, 0, false, 5}, UINT64_C(10000000000), 10 * NS_PER_S},
+        {{1000, NS_PER_MS, 0, 3 * NS_PER_S, false, 5}, UINT64_MAX, 3 * NS_PER_S},
     };
     (void)state;
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
@@ -214,6 +214,32 @@ static void rounds__look_first(void **state)
     }
 }
 
+/* A look has sprints to as many peers as there are, and sixteen at most, where its packets in turn are as many as may be. */
+static void rounds__look_with_sprints(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t peers;
+        uint64_t size_bytes;
+        uint32_t bytes;
+    } rows[] = {{4, 100000000, 400000 + 4 * 12400},
+                {15, 100000000, 400000 + 15 * 12400},
+                {40, 100000000, 400000 + 16 * 12400},
+                {15, 58000000, 250000},
+                {4, 80000000, 360000}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct rounds_goal goal = {
+            .size_bytes = rows[row].size_bytes, .plan_ns = NS_PER_S, .peers = rows[row].peers};
+        rounds_init(&rounds);
+        add_line(0, false);
+        add_line(1, true);
+        assert_true(rounds_begin(&rounds, &goal, 0));
+        assert_int_equal(rounds.edge_count, 2);
+        assert_int_equal(rounds.edges[1].bytes, rows[row].bytes);
+        assert_true(rounds.out_bytes[1] <= rounds_bytes(&goal));
+    }
+}
+
 /* Later that of who asks comes before edges, others' behind all. */
 static void rounds__lines_by_themselves(void **state)
 {
@@ -372,6 +398,7 @@ int main(void)
         cmocka_unit_test(rounds__look_where_a_path_is_a_surprise),
         cmocka_unit_test(rounds__ask_once_and_in_turn),
         cmocka_unit_test(rounds__look_first),
+        cmocka_unit_test(rounds__look_with_sprints),
         cmocka_unit_test(rounds__lines_by_themselves),
         cmocka_unit_test(rounds__again_once),
         cmocka_unit_test(rounds__look_at_lines_in),

@@ -1,11 +1,13 @@
 #include "node/train/line.h"
 
+#include <string.h>
+
 #include "node/peer/path_table.h"
 #include "node/train/out.h"
 
-uint16_t line_receivers(const struct node *node, uint16_t peers[TRAIN_RECEIVERS_MAX])
+uint16_t line_receivers(const struct node *node, uint16_t *peers, uint16_t most)
 {
-    uint64_t far_ns[TRAIN_RECEIVERS_MAX];
+    uint64_t far_ns[TRAIN_SPRINTS_MAX];
     uint16_t count = 0;
     for (uint16_t index = 0; index < node->peer_count; index++) {
         const struct peer *peer = &node->peers[index];
@@ -15,15 +17,15 @@ uint16_t line_receivers(const struct node *node, uint16_t peers[TRAIN_RECEIVERS_
         uint64_t key_ns = peer->rtt_min_ns + (near ? TIME_NEVER / 2 : 0);
         uint16_t place = count;
         for (; place > 0 && far_ns[place - 1] > key_ns; place--)
-            if (place < TRAIN_RECEIVERS_MAX) {
+            if (place < most) {
                 far_ns[place] = far_ns[place - 1];
                 peers[place] = peers[place - 1];
             }
-        if (place == TRAIN_RECEIVERS_MAX)
+        if (place == most)
             continue;
         far_ns[place] = key_ns;
         peers[place] = index;
-        count = MIN((uint16_t)(count + 1), (uint16_t)TRAIN_RECEIVERS_MAX);
+        count = MIN((uint16_t)(count + 1), most);
     }
     while (count > LINE_RECEIVERS_MIN && far_ns[count - 1] > TIME_NEVER / 2)
         count--;
@@ -37,7 +39,7 @@ bool line_hindrance(const struct node *node, struct err *err)
         err_set(err, "%s has several ports, each with a line of its own", node->config.name);
         return true;
     }
-    if (line_receivers(node, peers) < LINE_RECEIVERS_MIN) {
+    if (line_receivers(node, peers, TRAIN_RECEIVERS_MAX) < LINE_RECEIVERS_MIN) {
         err_set(err, "%s has fewer than two peers that trains may go to", node->config.name);
         return true;
     }
@@ -53,28 +55,49 @@ static void share_out(struct train_receivers *to, uint64_t known_mask)
     to->halves = !known && to->count > JOINT_UNLIKE;
 }
 
-void line_begin(const struct node *node, struct line *line, uint64_t bytes, uint64_t known_mask)
+/* A look has sprints, to all that it has bytes for beyond the packets in turn. */
+static void add_sprints(const struct node *node, struct train_receivers *to, uint64_t bytes)
+{
+    uint64_t limit = node->config.probe.bytes_max != 0 ? node->config.probe.bytes_max : UINT64_MAX;
+    uint64_t packets = MIN(bytes, limit) / (node->config.ports[0].mtu + WIRE_OVERHEAD_BYTES);
+    uint64_t most = excess_of(packets, LINE_TURNS_PACKETS) / LINE_SPRINT_PACKETS;
+    if (most < to->count)
+        return;
+    to->sprint = LINE_SPRINT_PACKETS;
+    to->sprint_count = line_receivers(node, to->peers, (uint16_t)MIN(most, (uint64_t)TRAIN_SPRINTS_MAX));
+}
+
+void line_begin(const struct node *node, struct line *line, uint64_t bytes, uint64_t known_mask, bool look)
 {
     uint64_t packets = bytes / (node->config.ports[0].mtu + WIRE_OVERHEAD_BYTES);
     uint64_t most = MAX(packets / LINE_PACKETS_LEAST, (uint64_t)LINE_RECEIVERS_MIN);
     line->wanted = true;
     line->alone = line->apart = line->agreed = line->few = line->trickled = line->rough = false;
-    line->to.count = (uint16_t)MIN(line_receivers(node, line->to.peers), most);
+    line->to = (struct train_receivers){.count = 0};
+    line->to.count = (uint16_t)MIN(line_receivers(node, line->to.peers, TRAIN_RECEIVERS_MAX), most);
     line->peer = line->to.peers[0];
     line->turns = line->to.count;
     line->joint_estimate = line->part_estimate = (struct estimate){0};
     share_out(&line->to, known_mask);
+    memset(line->sprints, 0, sizeof(line->sprints));
+    if (look)
+        add_sprints(node, &line->to, bytes);
 }
 
 bool line_renew(const struct node *node, struct line *line)
 {
-    uint16_t kept = 0;
-    for (uint16_t receiver = 0; receiver < line->to.count; receiver++)
-        if (node->peers[line->to.peers[receiver]].state == PEER_UP)
-            line->to.peers[kept++] = line->to.peers[receiver];
-    line->to.halves &= kept == line->to.count || kept > JOINT_UNLIKE;
-    line->to.count = kept;
-    return kept >= LINE_RECEIVERS_MIN;
+    struct train_receivers *to = &line->to;
+    uint16_t kept = 0, kept_in_turn = 0;
+    for (uint16_t receiver = 0; receiver < train_receiver_count(to); receiver++) {
+        if (node->peers[to->peers[receiver]].state != PEER_UP)
+            continue;
+        kept_in_turn += receiver < to->count;
+        to->peers[kept++] = to->peers[receiver];
+    }
+    to->halves &= kept_in_turn == to->count || kept_in_turn > JOINT_UNLIKE;
+    to->count = kept_in_turn;
+    to->sprint_count = to->sprint != 0 ? kept : 0;
+    return kept_in_turn >= LINE_RECEIVERS_MIN;
 }
 
 bool line_is_joint(const struct line *line)
@@ -103,6 +126,29 @@ void line_goal(const struct node *node, const struct line *line, const struct es
         sum_bps = MIN(sum_bps, 2 * first_bps);
     goal->receiver_bps = MIN(sum_bps, goal->port_bps);
     goal->first_packets_max *= to->count;
+    if (to->sprint != 0)
+        goal->bytes_max =
+            MAX(excess_of(goal->bytes_max, (uint64_t)to->sprint * to->sprint_count * goal->wire_bytes),
+                UINT64_C(1));
+}
+
+const struct estimate *line_sprint(const struct line *line, uint16_t peer)
+{
+    for (uint16_t receiver = 0; receiver < line->to.sprint_count; receiver++)
+        if (line->to.peers[receiver] == peer && line->sprints[receiver].kind != ESTIMATE_NONE)
+            return &line->sprints[receiver];
+    return NULL;
+}
+
+static void take_sprints(struct node *node, struct line *line, const struct self_test *test)
+{
+    for (uint16_t receiver = 0; receiver < line->to.sprint_count; receiver++) {
+        line->sprints[receiver].kind = ESTIMATE_NONE;
+        if (train_out_sprint(node, receiver) == NULL)
+            continue;
+        self_test_apply(test, &node->train_out->record);
+        joint_sprint(&node->train_out->record, &line->sprints[receiver]);
+    }
 }
 
 const struct train_record *line_take(struct node *node, struct line *line,
@@ -110,15 +156,19 @@ const struct train_record *line_take(struct node *node, struct line *line,
 {
     const struct joint_part *part = NULL;
     uint32_t liked_mask = 0;
+    take_sprints(node, line, test);
     joint_begin(&line->joint);
     for (uint16_t receiver = 0; receiver < line->to.count; receiver++) {
-        liked_mask |= (uint32_t)(alone[receiver] != NULL) << receiver;
+        const struct estimate *own =
+            alone[receiver] != NULL ? alone[receiver] : line_sprint(line, line->to.peers[receiver]);
+        liked_mask |= (uint32_t)(own != NULL) << receiver;
         if (train_out_part(node, receiver) == NULL)
             continue;
         self_test_apply(test, &node->train_out->record);
-        joint_take(&line->joint, receiver, alone[receiver], &node->train_out->record);
+        joint_take(&line->joint, receiver, own, &node->train_out->record);
     }
     enum joint_word word = joint_choose(&line->joint, liked_mask, &part);
+    joint_judge_sprints(&line->joint, line->sprints, line->to.sprint_count);
     if (word == JOINT_SILENT) {
         line->trickled |= joint_trickle(&line->joint, &line->part_estimate);
         return NULL;
@@ -128,7 +178,9 @@ const struct train_record *line_take(struct node *node, struct line *line,
     line->trickled |= trickled;
     line->apart |= word == JOINT_APART && !trickled;
     line->agreed |= word == JOINT_AGREED;
-    line->few = word == JOINT_ALIKE && 2 * line->joint.near_count < line->joint.came_count;
+    struct estimate drowned;
+    line->few = word == JOINT_ALIKE && 2 * line->joint.near_count < line->joint.came_count &&
+                !joint_trickle(&line->joint, &drowned);
     line->rough |= part->rough;
     line->peer = line->to.peers[part->receiver];
     line->turns = part->turns;
@@ -166,16 +218,25 @@ void line_tell(const struct line *line, const struct estimate *alone, uint64_t p
     estimate_clip(estimate, port_bps);
 }
 
+static void tell_path(struct node *node, uint16_t peer, struct estimate estimate, uint64_t now_ns)
+{
+    estimate_clip(&estimate, node->config.ports[node->peers[peer].port].rate_bps);
+    if (estimate.low_bps >= 1000)
+        path_table_set_estimate(node->paths, PATH_SITE_SELF, peer + 1u, &estimate, now_ns);
+}
+
 void line_tell_paths(struct node *node, const struct line *line, const struct estimate *const *alone,
                      uint64_t now_ns)
 {
+    const struct train_receivers *to = &line->to;
     struct estimate estimate;
     for (uint16_t place = 0; place < line->joint.count; place++) {
-        uint16_t receiver = line->joint.parts[place].receiver, peer = line->to.peers[receiver];
-        if (alone[receiver] != NULL || !joint_path(&line->joint, place, &estimate))
-            continue;
-        estimate_clip(&estimate, node->config.ports[node->peers[peer].port].rate_bps);
-        if (estimate.low_bps >= 1000)
-            path_table_set_estimate(node->paths, PATH_SITE_SELF, peer + 1u, &estimate, now_ns);
+        uint16_t receiver = line->joint.parts[place].receiver;
+        bool better = alone[receiver] != NULL || line_sprint(line, to->peers[receiver]) != NULL;
+        if (!better && joint_path(&line->joint, place, &estimate))
+            tell_path(node, to->peers[receiver], estimate, now_ns);
     }
+    for (uint16_t receiver = 0; receiver < to->sprint_count; receiver++)
+        if (alone[receiver] == NULL && line_sprint(line, to->peers[receiver]) != NULL)
+            tell_path(node, to->peers[receiver], line->sprints[receiver], now_ns);
 }

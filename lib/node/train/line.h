@@ -10,12 +10,14 @@
 #include "probe/joint.h"
 #include "probe/self_test.h"
 
-#define LINE_RECEIVERS_MIN 2u
-#define LINE_PACKETS_LEAST 24u       /* of a train to each receiver */
-#define LINE_PORT_PARTS    9u        /* of ten: a line of that capacity, of its port, is none */
-#define LINE_ROUGH_PART    4u        /* of a port: a line is told roughly where it carries less */
-#define LINE_WIDE_PART     2u        /* of a line: an interval wider than that tells none */
-#define LINE_NEAR_NS       NS_PER_MS /* nearer peers may stand before the line: they come last */
+#define LINE_RECEIVERS_MIN  2u
+#define LINE_PACKETS_LEAST  24u       /* of a train to each receiver */
+#define LINE_PORT_PARTS     9u        /* of ten: a line of that capacity, of its port, is none */
+#define LINE_ROUGH_PART     4u        /* of a port: a line is told roughly where it carries less */
+#define LINE_WIDE_PART      2u        /* of a line: an interval wider than that tells none */
+#define LINE_TURNS_PACKETS  232u      /* of a look that also has sprints, ahead of these */
+#define LINE_SPRINT_PACKETS 8u        /* of a sprint */
+#define LINE_NEAR_NS        NS_PER_MS /* nearer peers may stand before the line: they come last */
 
 _Static_assert(TRAIN_RECEIVERS_MAX <= JOINT_PARTS_MAX, "each receiver's part has a place");
 
@@ -31,16 +33,19 @@ struct line {
     uint16_t turns;                 /* … each so-many-th packet */
     struct estimate part_estimate;  /* by one train's parts, roughly … */
     struct estimate joint_estimate; /* … and by all trains */
+    /* Of the path to each receiver, by the last train; kind NONE: it told nothing. */
+    struct estimate sprints[TRAIN_SPRINTS_MAX];
     struct joint joint;
 };
 
-/* Peers that a joint train may go to, the nearest first but those that are LINE_NEAR_NS away or less; returns how many. */
-uint16_t line_receivers(const struct node *node, uint16_t peers[TRAIN_RECEIVERS_MAX]);
+/* Peers that a joint train may go to, TRAIN_SPRINTS_MAX at most, the nearest first but those that are LINE_NEAR_NS away or less; returns
+ * how many. */
+uint16_t line_receivers(const struct node *node, uint16_t *peers, uint16_t most);
 /* Why there can be none. False: it can be measured. */
 bool line_hindrance(const struct node *node, struct err *err);
 /* The line is to be measured, not a path, for so many bytes: few of them go to few receivers. `known_mask`: bits of peers the
- * paths to whom are known alone. */
-void line_begin(const struct node *node, struct line *line, uint64_t bytes, uint64_t known_mask);
+ * paths to whom are known alone. `look`: by one train, which has sprints where there are bytes enough. */
+void line_begin(const struct node *node, struct line *line, uint64_t bytes, uint64_t known_mask, bool look);
 /* Without those of its receivers that are down. False: too few are left. */
 bool line_renew(const struct node *node, struct line *line);
 /* Joint trains are what it needs now. */
@@ -53,7 +58,9 @@ void line_goal(const struct node *node, const struct line *line, const struct es
  * `line->to.peers` carries by itself, NULL: that is not known. */
 const struct train_record *line_take(struct node *node, struct line *line,
                                      const struct estimate *const *alone, const struct self_test *test);
-/* What the same train told of slow paths that are not known alone goes into the table of paths. */
+/* What the path to that peer carries by the last train's sprint; NULL: there was none, or it told nothing. */
+const struct estimate *line_sprint(const struct line *line, uint16_t peer);
+/* What the same train told of paths that are not known alone goes into the table of paths. */
 void line_tell_paths(struct node *node, const struct line *line, const struct estimate *const *alone,
                      uint64_t now_ns);
 /* The line by all joint trains, behind a port of port_bps; `alone` is what the path to `peer` carries by itself, NULL: that is not

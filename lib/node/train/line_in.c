@@ -209,7 +209,7 @@ static void begin(struct node *node, uint64_t now_ns)
     }
     uint32_t wire_bytes = node->config.ports[0].mtu + WIRE_OVERHEAD_BYTES;
     uint64_t most = MIN(in->bytes / wire_bytes / PACKETS_LEAST, (uint64_t)GATHER_SENDERS_MAX);
-    in->count = (uint16_t)MIN((uint64_t)line_receivers(node, peers), most);
+    in->count = (uint16_t)MIN((uint64_t)line_receivers(node, peers, TRAIN_RECEIVERS_MAX), most);
     if (in->count < 2) {
         decline(node, PROBE_OVER_BUDGET, "it may take too few bytes");
         return;

@@ -34,8 +34,11 @@ bool train_out_room(const struct node *node)
 }
 
 /* Which of its receivers packet `index` goes to. */
-static uint16_t receiver_at(const struct train_receivers *to, uint32_t index)
+static uint16_t receiver_at(const struct train_sent *train, uint32_t index)
 {
+    const struct train_receivers *to = &train->to;
+    if (index >= train->in_turn)
+        return (uint16_t)((index - train->in_turn) / to->sprint);
     if (!to->halves)
         return (uint16_t)(index % to->count);
     return index % 2 == 0 ? 0 : (uint16_t)(1 + index / 2 % (to->count - 1u));
@@ -49,21 +52,37 @@ static uint16_t turns_of(const struct train_receivers *to, uint16_t receiver)
     return receiver == 0 ? 2 : (uint16_t)(2 * (to->count - 1));
 }
 
+/* Of so many packets at least one is that receiver's. */
+static uint32_t packets_for_one(const struct train_sent *train, uint16_t receiver)
+{
+    const struct train_receivers *to = &train->to;
+    uint32_t turns = receiver < to->count ? turns_of(to, receiver) : 0;
+    if (to->sprint == 0)
+        return turns;
+    uint32_t own = to->sprint + (turns > 0 ? (train->in_turn + turns - 1) / turns : 0);
+    return MIN(MAX(train->packets / own, 2u), WIRE_TRAIN_TURNS_MAX);
+}
+
 /* Whether one more of that shape may be under way, as packets of all of its peers' paths. */
 static bool can_begin(struct node *node, const struct train_receivers *to, struct train_shape *shape)
 {
     struct train_out *out = node->train_out;
     bool fits = train_out_room(node) && (to->count == 1 || train_out_idle(node));
-    for (uint16_t receiver = 0; receiver < to->count && fits; receiver++)
+    for (uint16_t receiver = 0; receiver < train_receiver_count(to) && fits; receiver++)
         fits = fits_path(node, &node->peers[to->peers[receiver]], shape);
     uint32_t used = out->head == out->tail ? 0 : out->departure_tail - train_at(out, out->head)->first;
     return fits && used + train_packets(shape) <= TRAIN_OUT_PACKETS;
 }
 
+static uint64_t port_bps(const struct node *node, const struct train_receivers *to)
+{
+    return node->config.ports[node->peers[to->peers[0]].port].rate_bps;
+}
+
 static uint64_t farthest_ns(const struct node *node, const struct train_receivers *to)
 {
     uint64_t rtt_ns = 0;
-    for (uint16_t receiver = 0; receiver < to->count; receiver++)
+    for (uint16_t receiver = 0; receiver < train_receiver_count(to); receiver++)
         rtt_ns = MAX(rtt_ns, node->peers[to->peers[receiver]].rtt_min_ns);
     return rtt_ns;
 }
@@ -74,7 +93,10 @@ bool train_out_begin_joint(struct node *node, const struct train_receivers *to,
 {
     struct train_out *out = node->train_out;
     struct train_shape fitting = *shape;
+    uint32_t in_turn = train_packets(shape);
     CHECK(to->count > 0 && to->count <= TRAIN_RECEIVERS_MAX && (!to->halves || to->count > 1));
+    if (to->sprint != 0 && !train_add(&fitting, to->sprint * to->sprint_count, port_bps(node, to)))
+        return false;
     if (!can_begin(node, to, &fitting))
         return false;
     uint32_t packets = train_packets(&fitting);
@@ -87,6 +109,7 @@ bool train_out_begin_joint(struct node *node, const struct train_receivers *to,
                                  .stamp_kind = STAMP_VIRTUAL,
                                  .first = out->departure_tail,
                                  .packets = packets,
+                                 .in_turn = in_turn,
                                  .start_ns = start_ns,
                                  .shape = fitting};
     for (uint32_t index = 0; index < packets; index++)
@@ -118,7 +141,7 @@ static struct train_sent *leaving(struct train_out *out)
 /* Whose packet of the train is the next one. */
 static struct peer *turn_of(struct node *node, const struct train_sent *train)
 {
-    return &node->peers[train->to.peers[receiver_at(&train->to, train->handed)]];
+    return &node->peers[train->to.peers[receiver_at(train, train->handed)]];
 }
 
 static uint16_t leaving_port(const struct node *node)
@@ -199,8 +222,8 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
         .padding = (uint16_t)(train->shape.wire_bytes - peer->frame_overhead - WIRE_TRAIN_BYTES),
         .flags = train->flags};
     if (train->to.count > 1)
-        message.flags |= (uint16_t)(turns_of(&train->to, receiver_at(&train->to, train->handed))
-                                    << WIRE_TRAIN_TURNS_SHIFT);
+        message.flags |=
+            (uint16_t)(packets_for_one(train, receiver_at(train, train->handed)) << WIRE_TRAIN_TURNS_SHIFT);
     struct wire_header header = session_header(peer, WIRE_TRAIN, depart_ns);
     *packet = (struct tx_packet){
         .port = peer->port,
@@ -330,7 +353,7 @@ static uint64_t pause_of(const struct train_sent *train, uint16_t receiver)
     uint64_t before_ns = train->start_ns, pause_ns = 0;
     train_begin(&schedule, &train->shape, train->start_ns);
     for (uint32_t index = 0; index < train->packets; index++, train_step(&schedule)) {
-        if (receiver_at(&train->to, index) != receiver)
+        if (receiver_at(train, index) != receiver)
             continue;
         pause_ns = MAX(pause_ns, schedule.next_ns - before_ns);
         before_ns = schedule.next_ns;
@@ -342,10 +365,10 @@ static uint64_t pause_of(const struct train_sent *train, uint16_t receiver)
 static void begin_part(struct train_told *told, const struct train_sent *train, uint16_t receiver)
 {
     told->came[receiver] = 0;
-    told->spoiled_mask &= (uint8_t) ~(1u << receiver);
-    told->beside_mask &= (uint8_t) ~(1u << receiver);
+    told->spoiled_mask &= (uint16_t) ~(1u << receiver);
+    told->beside_mask &= (uint16_t) ~(1u << receiver);
     for (uint32_t index = 0; index < train->packets; index++)
-        if (receiver_at(&train->to, index) == receiver)
+        if (receiver_at(train, index) == receiver)
             told->arrivals[index].index = UINT32_MAX;
 }
 
@@ -358,7 +381,7 @@ static bool take_arrivals(struct train_told *told, const struct train_sent *trai
     if (told->came[receiver] != report->fixed.first)
         return false;
     while (control_arrival_next(report, &at, &arrival)) {
-        bool sent = arrival.index < train->packets && receiver_at(&train->to, arrival.index) == receiver;
+        bool sent = arrival.index < train->packets && receiver_at(train, arrival.index) == receiver;
         if (!sent || told->arrivals[arrival.index].index != UINT32_MAX)
             return false;
         told->arrivals[arrival.index] = (struct train_sample){
@@ -370,7 +393,7 @@ static bool take_arrivals(struct train_told *told, const struct train_sent *trai
                                                   .batch = report->fixed.batch,
                                                   .stamp_kind = report->fixed.stamp_kind};
     if ((report->fixed.wait_ms & CONTROL_TRAIN_BESIDE) != 0)
-        told->beside_mask |= (uint8_t)(1u << receiver);
+        told->beside_mask |= (uint16_t)(1u << receiver);
     return true;
 }
 
@@ -382,18 +405,25 @@ static uint64_t left_port_ns(const struct train_sent *train, uint64_t left_ns, u
     return known ? left_ns : MAX(left_ns, before_ns + packet_ns);
 }
 
-static void make_record(struct node *node, const struct train_sent *train, uint16_t receiver)
+/* Of the packets in turn, or of the sprint. */
+static void make_record(struct node *node, const struct train_sent *train, uint16_t receiver, bool sprint)
 {
     struct train_out *out = node->train_out;
     const struct train_told *told = &out->told;
     struct train_record *record = &out->record;
     const struct train_floor *floor = &told->floors[receiver];
-    uint64_t rate_bps = node->config.ports[node->peers[train->to.peers[0]].port].rate_bps, before_ns = 0;
+    uint64_t rate_bps = port_bps(node, &train->to), before_ns = 0;
     uint64_t packet_ns = muldiv64(train->shape.wire_bytes * 8ULL, NS_PER_S, rate_bps);
     record->id = train->number;
     record->shape = train->shape;
+    if (sprint) {
+        record->shape.piece_count = 0;
+        train_add(&record->shape, train->to.sprint, rate_bps);
+    } else {
+        record->shape.piece_count -= train->to.sprint != 0;
+    }
     record->start_ns = train->start_ns;
-    record->turns = turns_of(&train->to, receiver);
+    record->turns = sprint ? 1 : turns_of(&train->to, receiver);
     record->beside = (told->beside_mask >> receiver & 1) != 0;
     record->marks = marks_of(out, train);
     record->sender = (struct train_floor){.stamp_kind = train->stamp_kind};
@@ -407,7 +437,7 @@ static void make_record(struct node *node, const struct train_sent *train, uint1
         if (left_ns == 0)
             continue;
         sample.sent_ns = before_ns = left_port_ns(train, left_ns, before_ns, packet_ns);
-        if (receiver_at(&train->to, index) != receiver)
+        if (receiver_at(train, index) != receiver || (index >= train->in_turn) != sprint)
             continue;
         record->sent++;
         if (sample.index != UINT32_MAX)
@@ -415,22 +445,33 @@ static void make_record(struct node *node, const struct train_sent *train, uint1
     }
 }
 
-const struct train_record *train_out_part(struct node *node, uint16_t receiver)
+static const struct train_record *record_of(struct node *node, uint16_t receiver, bool sprint)
 {
     struct train_out *out = node->train_out;
     const struct train_sent *train = train_at(out, out->closed);
-    if (receiver >= train->to.count || !out->told.begun || out->told.number != train->number ||
-        (train->told_mask >> receiver & 1) == 0)
+    if (receiver >= train_receiver_count(&train->to) || !out->told.begun ||
+        out->told.number != train->number || (train->told_mask >> receiver & 1) == 0 ||
+        receiver >= (sprint ? train->to.sprint_count : train->to.count))
         return NULL;
-    make_record(node, train, receiver);
+    make_record(node, train, receiver, sprint);
     return &out->record;
+}
+
+const struct train_record *train_out_part(struct node *node, uint16_t receiver)
+{
+    return record_of(node, receiver, false);
+}
+
+const struct train_record *train_out_sprint(struct node *node, uint16_t receiver)
+{
+    return record_of(node, receiver, true);
 }
 
 /* Which of the train's receivers it is; their count: none. */
 static uint16_t receiver_of(const struct train_sent *train, uint16_t peer)
 {
     uint16_t receiver = 0;
-    while (receiver < train->to.count && train->to.peers[receiver] != peer)
+    while (receiver < train_receiver_count(&train->to) && train->to.peers[receiver] != peer)
         receiver++;
     return receiver;
 }
@@ -440,7 +481,7 @@ static bool take_report(struct node *node, const struct train_sent *train, uint1
                         const struct control_train_report *report)
 {
     struct train_told *told = &node->train_out->told;
-    uint8_t bit = (uint8_t)(1u << receiver);
+    uint16_t bit = (uint16_t)(1u << receiver);
     if (!told->begun || told->number != train->number)
         *told = (struct train_told){.begun = true, .number = train->number};
     if (report->fixed.first == 0)
@@ -470,15 +511,15 @@ enum train_news train_out_on_message(struct node *node, const struct peer *peer,
     struct train_out *out = node->train_out;
     struct train_sent *train = find(out, report->fixed.train, UINT32_MAX);
     uint16_t receiver = train == NULL ? 0 : receiver_of(train, peer->index);
-    if (train == NULL || receiver == train->to.count || train->handed == 0 ||
+    if (train == NULL || receiver == train_receiver_count(&train->to) || train->handed == 0 ||
         (train->ended_mask >> receiver & 1) != 0)
         return TRAIN_NONE;
     bool taken = report->fixed.answer == TRAIN_TAKEN;
     if (taken && !take_report(node, train, receiver, report))
         return TRAIN_NONE;
-    train->told_mask |= (uint8_t)(taken << receiver);
-    train->ended_mask |= (uint8_t)(1u << receiver);
-    if (train->ended_mask != (1u << train->to.count) - 1) {
+    train->told_mask |= (uint16_t)(taken << receiver);
+    train->ended_mask |= (uint16_t)(1u << receiver);
+    if (train->ended_mask != (1u << train_receiver_count(&train->to)) - 1) {
         hurry(node, train);
         return TRAIN_NONE;
     }

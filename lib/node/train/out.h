@@ -7,7 +7,8 @@
  * that comes later than a good part of the train cuts it off; what is late by less leaves at the port's rate, as it can.
  *
  * A joint train goes to several peers of one port, packet by packet in turn, or each second one to the first of them and
- * the others in turn to the rest: each of them reports its own part.
+ * the others in turn to the rest: each of them reports its own part. Behind that may follow sprints at the port's rate, one
+ * to each of these peers and of more: what a path carries by itself.
  *
  * Times are the node's own. Departures are those that the port reports (cookies from TX_COOKIE_TIMED on). */
 #pragma once
@@ -20,7 +21,8 @@
 _Static_assert(TRAIN_PACKETS_MAX <= WIRE_TRAIN_PACKETS_MAX, "a train's index fits its packets");
 
 #define TRAIN_OUT_MAX       16
-#define TRAIN_RECEIVERS_MAX 8                   /* of one train */
+#define TRAIN_RECEIVERS_MAX 8                   /* of one train, in turn … */
+#define TRAIN_SPRINTS_MAX   16                  /* … and of its sprints */
 #define TRAIN_OUT_PACKETS   16384u              /* of all that are under way; a power of two */
 #define TRAIN_LEAD_NS       (2 * TX_HORIZON_NS) /* between now and a train's first departure, at least */
 /* A packet that leaves later than the larger one of these, so many ns and such a part of the train, is none of it. */
@@ -37,23 +39,31 @@ _Static_assert(TRAIN_PACKETS_MAX <= WIRE_TRAIN_PACKETS_MAX, "a train's index fit
 
 /* To whom it goes. */
 struct train_receivers {
-    uint16_t count; /* > 0 */
-    bool halves;    /* half of it to the first one; count > 1 */
-    uint16_t peers[TRAIN_RECEIVERS_MAX];
+    uint16_t count;        /* packet by packet, > 0 */
+    bool halves;           /* half of it to the first one; count > 1 */
+    uint16_t sprint;       /* packets of a sprint … */
+    uint16_t sprint_count; /* … to so many of `peers`, >= count; 0: there are none */
+    uint16_t peers[TRAIN_SPRINTS_MAX];
 };
+
+static inline uint16_t train_receiver_count(const struct train_receivers *to)
+{
+    return MAX(to->count, to->sprint_count);
+}
 
 /* One that is under way, or waits for its time. */
 struct train_sent {
     uint32_t number; /* on the wire */
     uint16_t flags;
     struct train_receivers to;
-    uint8_t told_mask;  /* bit per receiver that has told all of its part … */
-    uint8_t ended_mask; /* … and of whom nothing more is waited for */
-    bool over;          /* told, or given up */
+    uint16_t told_mask;  /* bit per receiver that has told all of its part … */
+    uint16_t ended_mask; /* … and of whom nothing more is waited for */
+    bool over;           /* told, or given up */
     bool cut;
     uint8_t stamp_kind;
     uint32_t first; /* place of its first departure */
     uint32_t packets, handed, reported, left;
+    uint32_t in_turn; /* packets ahead of the sprints */
     uint64_t start_ns, give_up_ns;
     struct train_shape shape;
 };
@@ -63,10 +73,10 @@ struct train_told {
     bool begun;
     uint32_t number;
     /* Bit per receiver whose report contradicts itself: the rest of it counts for nothing. */
-    uint8_t spoiled_mask;
-    uint8_t beside_mask;                /* … and whom others' trains reached beside it */
-    uint16_t came[TRAIN_RECEIVERS_MAX]; /* of the packets of each */
-    struct train_floor floors[TRAIN_RECEIVERS_MAX];
+    uint16_t spoiled_mask;
+    uint16_t beside_mask;             /* … and whom others' trains reached beside it */
+    uint16_t came[TRAIN_SPRINTS_MAX]; /* of the packets of each */
+    struct train_floor floors[TRAIN_SPRINTS_MAX];
     struct train_sample
         arrivals[TRAIN_PACKETS_MAX]; /* by index; that of the sample UINT32_MAX: it has not come */
 };
@@ -93,7 +103,7 @@ struct train_out {
  * are under way, or the shape can't be sent. Packets that the path does not take are made smaller. */
 bool train_out_begin(struct node *node, const struct peer *peer, const struct train_shape *shape,
                      uint16_t flags, uint64_t start_ns, uint64_t now_ns);
-/* The same to several peers, which have one port; only while no train is under way. */
+/* The same to several peers, which have one port; only while no train is under way. Sprints are added to the shape. */
 bool train_out_begin_joint(struct node *node, const struct train_receivers *to,
                            const struct train_shape *shape, uint16_t flags, uint64_t start_ns,
                            uint64_t now_ns);
@@ -117,6 +127,8 @@ enum train_news train_out_on_message(struct node *node, const struct peer *peer,
 /* The record of one receiver's part, behind TRAIN_RECORDED and before another train begins; NULL: it has told nothing. Valid until
  * the next such call, or message. */
 const struct train_record *train_out_part(struct node *node, uint16_t receiver);
+/* The same of its sprint; NULL also where it has none. */
+const struct train_record *train_out_sprint(struct node *node, uint16_t receiver);
 /* One whose report did not come (record: NULL; of a joint one parts may have), or, at once, of which no packet has left
  * (record: says so, and is valid until the next message); false: there is none. */
 bool train_out_give_up(struct node *node, uint64_t now_ns, const struct train_record **record);

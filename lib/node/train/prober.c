@@ -110,7 +110,7 @@ static void begin(struct node *node, uint16_t index, bool asked, const struct as
     prober->begun_bytes = node->train_out->sent_bytes;
     prober->line.wanted = index == PEER_SELF;
     if (prober->line.wanted)
-        line_begin(node, &prober->line, prober->ask.bytes, alone_mask(node, now_ns));
+        line_begin(node, &prober->line, prober->ask.bytes, alone_mask(node, now_ns), is_look(prober));
     begin_trains(node, prober->line.wanted ? prober->line.peer : index, now_ns);
 }
 
@@ -280,10 +280,10 @@ static void finish(struct node *node, uint64_t now_ns)
 static void take_joint(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
-    const struct estimate *alone[TRAIN_RECEIVERS_MAX];
+    const struct estimate *alone[TRAIN_SPRINTS_MAX];
     const struct self_test *test = &prober->results[prober->peer].ends.test;
     struct estimate estimate = {0};
-    for (uint16_t receiver = 0; receiver < prober->line.to.count; receiver++)
+    for (uint16_t receiver = 0; receiver < train_receiver_count(&prober->line.to); receiver++)
         alone[receiver] = prober_alone(node, prober->line.to.peers[receiver], now_ns);
     kind_of(node)->take(prober->state, line_take(node, &prober->line, alone, test), now_ns);
     line_tell_paths(node, &prober->line, alone, now_ns);

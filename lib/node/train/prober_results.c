@@ -115,7 +115,8 @@ static void tell_line(struct node *node, uint64_t now_ns, struct estimate *estim
     const struct prober *prober = node->prober;
     const struct line *line = &prober->line;
     uint64_t port_bps = node->config.ports[node->peers[line->peer].port].rate_bps;
-    line_tell(line, prober_alone(node, line->peer, now_ns), port_bps, estimate);
+    const struct estimate *alone = prober_alone(node, line->peer, now_ns);
+    line_tell(line, alone != NULL ? alone : line_sprint(line, line->peer), port_bps, estimate);
 }
 
 /* For another node: what the estimator says, or why it can say nothing. */
