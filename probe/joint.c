@@ -382,8 +382,8 @@ bool joint_sprint(const struct train_record *record, struct estimate *estimate)
     double took_ns = (double)elapsed_ns(samples[last].received_ns, samples[0].received_ns);
     double left_ns = (double)elapsed_ns(samples[last].sent_ns, samples[0].sent_ns);
     double allowed_ns = SPRINT_PACKETS * left_ns / last + 2 * noise_ns;
-    if (early <= 0 || late <= 0 || took_ns <= 0)
-        return false;
+    if (early <= 0 || late <= 0 || took_ns <= 0 || took_ns < left_ns - allowed_ns)
+        return false; /* nothing comes faster than it has left, but bunched */
     double share = fmax(fabs(early - late) / (early + late), 2 * noise_ns / took_ns);
     if (share > ROUGH_SHARE)
         return false;

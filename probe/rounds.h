@@ -65,7 +65,7 @@ struct rounds_goal {
     uint64_t likely_ns;  /* what it takes on average if its unknown paths are like those that are known */
     uint64_t time_ns;    /* the operator's word; 0: none */
     bool surprised;      /* a path carries far less than its ends: what else rests on ports is in doubt */
-    uint16_t peers;      /* of each site: a look's trains have as many sprints */
+    uint16_t peers;      /* that a site may send to: a look's trains have as many sprints */
 };
 
 struct round_edge {

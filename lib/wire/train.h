@@ -9,8 +9,7 @@
 #define WIRE_TRAIN_GATHERED                                                                                  \
     2u /* the receiver has asked several for one at a time: it reads them, and reports none that it waits for */
 #define WIRE_TRAIN_TURNS_SHIFT                                                                               \
-    8 /* of a joint train the upper byte says how many come to this peer: count divided by that at most, rounded up */
-#define WIRE_TRAIN_TURNS_MAX 255u
+    8 /* of a joint train the upper byte says that one of so many packets goes to this peer */
 
 #define WIRE_TRAIN_FIELDS(FIELD)                                                                             \
     FIELD(u32, train)   /* the sender's number of it */                                                      \

@@ -143,6 +143,25 @@ static void line__several_at_a_time(void **state)
     world_end(&world);
 }
 
+/* Each receiver knows how many packets come to it, with sprints and without: its slot is free with the last of them. */
+static void line__ends_with_its_last_packet(void **state)
+{
+    (void)state;
+    static const uint32_t bytes[] = {370000, 1000000};
+    for (unsigned row = 0; row < 2; row++)
+        for (uint16_t nodes = 3; nodes <= 8; nodes++) {
+            begin_lines(nodes, 232);
+            start();
+            ask_line_for(0, 1, bytes[row]);
+            run(25 * NS_PER_MS); /* less than what a part that lacks a packet is waited for */
+            for (uint16_t node = 1; node < nodes; node++) {
+                assert_true(world_counter(&world, node, "rx_trains") > 16);
+                assert_int_equal(node_of(node)->train_in->count, 0);
+            }
+            world_end(&world);
+        }
+}
+
 /* Of parts that are alike the path to one of the receivers decides. Where it is not known it is measured; a look has sprints, and
  * where there are too few bytes for them says that it does not know. */
 static void line__asks_a_path_where_parts_are_alike(void **state)
@@ -253,6 +272,7 @@ int main(void)
         cmocka_unit_test(line__goes_on_without_who_goes_down),
         cmocka_unit_test(line__asks_a_path_where_parts_are_alike),
         cmocka_unit_test(line__looks_at_paths),
+        cmocka_unit_test(line__ends_with_its_last_packet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ static struct rounds_goal goal_of(const struct node *node, const struct source *
                                 .likely_ns = source_likely_ns(node, source, flow_ns) + delay_ns,
                                 .time_ns = source->spec.survey_ns,
                                 .surprised = is_surprised(&source->request),
-                                .peers = (uint16_t)(source->request.node_count - 1)};
+                                .peers = node->peer_count};
 }
 
 static void add_edge(const struct node *node, struct source *source, struct plan_edge edge)

@@ -2,7 +2,7 @@
  *
  * Nobody asks beforehand: a train of a peer that is up is taken when no other is in its way and the budget has room for all
  * of it; else its sender is told why, once, and its packets are dropped. A report follows when every packet came, or
- * when the last one is overdue by TRAIN_GRACE_NS, or the next train of the same peer begins. One that another peer's
+ * when the last one is overdue by TRAIN_GRACE_NS (TRAIN_GRACE_JOINT_NS of joint ones), or the next train of the same peer begins. One that another peer's
  * train came between is no measurement, whoever was first: its report says busy, too. No packet is ever answered by
  * itself, and all that trains can make a node send is about three bytes a packet that it took. No report follows of one
  * that this node gathers (line_in.h). */

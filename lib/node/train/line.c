@@ -60,11 +60,14 @@ static void add_sprints(const struct node *node, struct train_receivers *to, uin
 {
     uint64_t limit = node->config.probe.bytes_max != 0 ? node->config.probe.bytes_max : UINT64_MAX;
     uint64_t packets = MIN(bytes, limit) / (node->config.ports[0].mtu + WIRE_OVERHEAD_BYTES);
-    uint64_t most = excess_of(packets, LINE_TURNS_PACKETS) / LINE_SPRINT_PACKETS;
-    if (most < to->count)
+    uint64_t most =
+        MIN(excess_of(packets, LINE_TURNS_PACKETS) / LINE_SPRINT_PACKETS, (uint64_t)TRAIN_SPRINTS_MAX);
+    uint64_t sprint_ns = transmit_ns(LINE_SPRINT_PACKETS * (node->config.ports[0].mtu + WIRE_OVERHEAD_BYTES),
+                                     node->config.ports[0].rate_bps);
+    if (most < to->count || most * sprint_ns > LINE_SPRINTS_NS_MAX)
         return;
     to->sprint = LINE_SPRINT_PACKETS;
-    to->sprint_count = line_receivers(node, to->peers, (uint16_t)MIN(most, (uint64_t)TRAIN_SPRINTS_MAX));
+    to->sprint_count = line_receivers(node, to->peers, (uint16_t)most);
 }
 
 void line_begin(const struct node *node, struct line *line, uint64_t bytes, uint64_t known_mask, bool look)

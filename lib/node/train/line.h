@@ -11,13 +11,14 @@
 #include "probe/self_test.h"
 
 #define LINE_RECEIVERS_MIN  2u
-#define LINE_PACKETS_LEAST  24u       /* of a train to each receiver */
-#define LINE_PORT_PARTS     9u        /* of ten: a line of that capacity, of its port, is none */
-#define LINE_ROUGH_PART     4u        /* of a port: a line is told roughly where it carries less */
-#define LINE_WIDE_PART      2u        /* of a line: an interval wider than that tells none */
-#define LINE_TURNS_PACKETS  232u      /* of a look that also has sprints, ahead of these */
-#define LINE_SPRINT_PACKETS 8u        /* of a sprint */
-#define LINE_NEAR_NS        NS_PER_MS /* nearer peers may stand before the line: they come last */
+#define LINE_PACKETS_LEAST  24u               /* of a train to each receiver */
+#define LINE_PORT_PARTS     9u                /* of ten: a line of that capacity, of its port, is none */
+#define LINE_ROUGH_PART     4u                /* of a port: a line is told roughly where it carries less */
+#define LINE_WIDE_PART      2u                /* of a line: an interval wider than that tells none */
+#define LINE_TURNS_PACKETS  232u              /* of a look that also has sprints, ahead of these */
+#define LINE_SPRINTS_NS_MAX (100 * NS_PER_MS) /* a train may last a second in all */
+#define LINE_SPRINT_PACKETS 8u                /* of a sprint */
+#define LINE_NEAR_NS        NS_PER_MS         /* nearer peers may stand before the line: they come last */
 
 _Static_assert(TRAIN_RECEIVERS_MAX <= JOINT_PARTS_MAX, "each receiver's part has a place");
 

@@ -52,15 +52,16 @@ static uint16_t turns_of(const struct train_receivers *to, uint16_t receiver)
     return receiver == 0 ? 2 : (uint16_t)(2 * (to->count - 1));
 }
 
-/* Of so many packets at least one is that receiver's. */
-static uint32_t packets_for_one(const struct train_sent *train, uint16_t receiver)
+/* Which part of the train comes to that receiver: with sprints as if it had a few packets more. */
+static void tell_part(const struct train_sent *train, uint16_t receiver, struct wire_train *message)
 {
-    const struct train_receivers *to = &train->to;
-    uint32_t turns = receiver < to->count ? turns_of(to, receiver) : 0;
-    if (to->sprint == 0)
-        return turns;
-    uint32_t own = to->sprint + (turns > 0 ? (train->in_turn + turns - 1) / turns : 0);
-    return MIN(MAX(train->packets / own, 2u), WIRE_TRAIN_TURNS_MAX);
+    uint32_t turns = turns_of(&train->to, receiver);
+    if (train->to.sprint != 0) {
+        uint32_t own = train->own[receiver];
+        turns = MAX((train->packets + own - 1) / own, 2u);
+        message->count = (uint16_t)(own * turns);
+    }
+    message->flags |= (uint16_t)(turns << WIRE_TRAIN_TURNS_SHIFT);
 }
 
 /* Whether one more of that shape may be under way, as packets of all of its peers' paths. */
@@ -112,8 +113,10 @@ bool train_out_begin_joint(struct node *node, const struct train_receivers *to,
                                  .in_turn = in_turn,
                                  .start_ns = start_ns,
                                  .shape = fitting};
-    for (uint32_t index = 0; index < packets; index++)
+    for (uint32_t index = 0; index < packets; index++) {
         *departure(out, train, index) = 0;
+        train->own[receiver_at(train, index)]++;
+    }
     out->departure_tail += packets;
     out->tail++;
     out->leaving = true;
@@ -222,8 +225,7 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
         .padding = (uint16_t)(train->shape.wire_bytes - peer->frame_overhead - WIRE_TRAIN_BYTES),
         .flags = train->flags};
     if (train->to.count > 1)
-        message.flags |=
-            (uint16_t)(packets_for_one(train, receiver_at(train, train->handed)) << WIRE_TRAIN_TURNS_SHIFT);
+        tell_part(train, receiver_at(train, train->handed), &message);
     struct wire_header header = session_header(peer, WIRE_TRAIN, depart_ns);
     *packet = (struct tx_packet){
         .port = peer->port,

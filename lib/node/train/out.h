@@ -63,7 +63,8 @@ struct train_sent {
     uint8_t stamp_kind;
     uint32_t first; /* place of its first departure */
     uint32_t packets, handed, reported, left;
-    uint32_t in_turn; /* packets ahead of the sprints */
+    uint32_t in_turn;                /* packets ahead of the sprints */
+    uint16_t own[TRAIN_SPRINTS_MAX]; /* packets of each receiver */
     uint64_t start_ns, give_up_ns;
     struct train_shape shape;
 };

@@ -369,9 +369,10 @@ static uint64_t last_train_ns(const struct node *node)
 {
     const struct prober *prober = node->prober;
     bool enough = prober->ask.trains != 0 && prober->trains >= prober->ask.trains;
+    uint64_t grace_ns = line_is_joint(&prober->line) ? TRAIN_GRACE_JOINT_NS : TRAIN_GRACE_NS;
     if (!prober->for_other)
         return TIME_NEVER;
-    return enough ? 0 : elapsed_ns(prober->ask.end_ns, node->peers[prober->peer].rtt_min_ns + TRAIN_GRACE_NS);
+    return enough ? 0 : elapsed_ns(prober->ask.end_ns, node->peers[prober->peer].rtt_min_ns + grace_ns);
 }
 
 /* Something else is to be measured, which does not wait for the background. */
