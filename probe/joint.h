@@ -12,8 +12,8 @@
  * last. A part that another sender's train came beside may have been held up by that: it tells nothing against the
  * others.
  *
- * A sprint, packets to one receiver in a row, shows by its dispersion the slowest of what they crossed, for the line
- * carries nothing else meanwhile: Dovrolis, Ramanathan and Moore, "What do packet dispersion techniques measure?",
+ * A sprint, packets to one receiver in a row, shows by its dispersion the slowest of what they crossed, for its
+ * sender sends nothing else meanwhile: Dovrolis, Ramanathan and Moore, "What do packet dispersion techniques measure?",
  * INFOCOM 2001. Sprints that saw less than others, or than all parts together, tell of their paths.
  *
  * Sans-IO; rates in bit/s on the wire. */

@@ -2,13 +2,13 @@
  * by side.
  *
  * What all rounds together may take is reckoned anew before each one, by the newest plan: what was measured shows
- * how long the job takes. Bytes: of each port and direction ROUNDS_OBJECT_PPM of the object; what trains for a line
- * bring to their receivers, an eighth or a half each, is not counted. Time: ROUNDS_PLAN_PPM of what the plan takes
- * until its last receiver has all, ROUNDS_NS_MOST at most; and where it is likely to take longer, since paths of which
- * nothing is known may be as slow as some that are, the next round may take a part of what that would cost, until all
- * rounds have taken as long as the plan, or ROUNDS_NS_MOST. A round has those of its edges that go into both, those
- * first that take least; the others are left to later ones. Where the operator has said how long it may take, that
- * counts in place of both.
+ * how long the job takes. Bytes: of each port and direction ROUNDS_OBJECT_PPM of the object; what trains for a
+ * line bring to their receivers, an eighth or a half each and a sprint, is not counted. Time: ROUNDS_PLAN_PPM of
+ * what the plan takes until its last receiver has all, ROUNDS_NS_MOST at most; and where it is likely to take
+ * longer, since paths of which nothing is known may be as slow as some that are, the next round may take a part of
+ * what that would cost, until all rounds have taken as long as the plan, or ROUNDS_NS_MOST. A round has those of
+ * its edges that go into both, those first that take least; the others are left to later ones. Where the operator
+ * has said how long it may take, that counts in place of both.
  *
  * An edge from a site to itself is the site's line (probe/joint.h): that of who asks comes first, since no plan is
  * faster, those of others behind all edges, one at a time. While nothing is known, though, the plan rests on ports,

@@ -164,7 +164,7 @@ const struct conf_option job_plan_options[] = {
      .help =
          "paths that a plan would use and nobody has measured for ten minutes are measured first, and it is "
          "planned anew, up to six times; auto: where trains take no more than 1 % of the object from a "
-         "port, and of time 5 % of the plan's, or more where paths that nobody measured may be slow, but "
+         "port, and of time 4 % of the plan's, or more where paths that nobody measured may be slow, but "
          "never longer than the plan or 10 s, but for looks at sites' lines, and never for a "
          "stream; a time: that long at most, whatever the trains take. For metrics that mind bandwidth"},
     {.type = OPTION_END}};

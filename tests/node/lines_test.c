@@ -143,6 +143,23 @@ static void line__several_at_a_time(void **state)
     world_end(&world);
 }
 
+/* On a slow port sprints would make the train longer than any may be: the look goes without. */
+static void line__without_sprints_on_a_slow_port(void **state)
+{
+    (void)state;
+    for (unsigned slow = 0; slow < 2; slow++) {
+        begin(8, 30, slow ? 5000000 : 1000000000);
+        script.again = true;
+        if (slow)
+            world.nodes[0].config.ports[0].rate_bps = 5000000;
+        start();
+        ask_line(0, 1);
+        run(500 * NS_PER_MS);
+        assert_int_equal(world_counter(&world, 0, "tx_trains"), slow ? 30 : 30 + 7 * 8);
+        world_end(&world);
+    }
+}
+
 /* Each receiver knows how many packets come to it, with sprints and without: its slot is free with the last of them. */
 static void line__ends_with_its_last_packet(void **state)
 {
@@ -273,6 +290,7 @@ int main(void)
         cmocka_unit_test(line__asks_a_path_where_parts_are_alike),
         cmocka_unit_test(line__looks_at_paths),
         cmocka_unit_test(line__ends_with_its_last_packet),
+        cmocka_unit_test(line__without_sprints_on_a_slow_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

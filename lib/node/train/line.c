@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "node/peer/path_table.h"
 #include "node/train/out.h"
 
@@ -9,6 +10,7 @@ uint16_t line_receivers(const struct node *node, uint16_t *peers, uint16_t most)
 {
     uint64_t far_ns[TRAIN_SPRINTS_MAX];
     uint16_t count = 0;
+    CHECK(most <= TRAIN_SPRINTS_MAX);
     for (uint16_t index = 0; index < node->peer_count; index++) {
         const struct peer *peer = &node->peers[index];
         if (peer->state != PEER_UP || peer->config->probe_off || peer->rtt_min_ns == 0)

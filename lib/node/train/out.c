@@ -451,9 +451,8 @@ static const struct train_record *record_of(struct node *node, uint16_t receiver
 {
     struct train_out *out = node->train_out;
     const struct train_sent *train = train_at(out, out->closed);
-    if (receiver >= train_receiver_count(&train->to) || !out->told.begun ||
-        out->told.number != train->number || (train->told_mask >> receiver & 1) == 0 ||
-        receiver >= (sprint ? train->to.sprint_count : train->to.count))
+    if (receiver >= (sprint ? train->to.sprint_count : train->to.count) || !out->told.begun ||
+        out->told.number != train->number || (train->told_mask >> receiver & 1) == 0)
         return NULL;
     make_record(node, train, receiver, sprint);
     return &out->record;
